@@ -7,7 +7,7 @@ namespace hodometer {
 /// An inverse frequency is multiplied by positions up to 2^31 before it is reduced to one turn, so
 /// the 53 bits of a double would leave an error of 1e-7 radians there. The mathematics of methods
 /// and schedules is therefore written in Real and reads like the papers. Each operation below is
-/// accurate to about 2^-100 relative; the range is that of double.
+/// accurate to about 2^-98 relative for results between 1e-200 and 1e200.
 ///
 /// Source: Dekker 1971; Hida, Li and Bailey 2001 (double-double arithmetic).
 class Real {
