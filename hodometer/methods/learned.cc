@@ -1,0 +1,22 @@
+#include "hodometer/methods/learned.h"
+
+#include "hodometer/base/check.h"
+
+namespace hodometer {
+
+Status check(const Learned& spec) {
+  HODO_RETURN_IF_ERROR(
+      check_at_least("max_position_embeddings", spec.max_position_embeddings, 1));
+  HODO_RETURN_IF_ERROR(check_at_least("dim", spec.dim, 1));
+  return check_at_least("offset", spec.offset, 0);
+}
+
+std::vector<Action> actions(const Learned& spec, int64_t) {
+  AddRow row;
+  row.dim = spec.dim;
+  row.offset = spec.offset;
+  row.num_rows = spec.max_position_embeddings + spec.offset;
+  return {row};
+}
+
+}  // namespace hodometer

@@ -1,0 +1,41 @@
+#include "hodometer/methods/sinusoidal.h"
+
+#include "hodometer/base/check.h"
+
+namespace hodometer {
+
+Status check(const Sinusoidal& spec) {
+  HODO_RETURN_IF_ERROR(check_at_least("dim", spec.dim, 1));
+  HODO_RETURN_IF_ERROR(check_at_least("offset", spec.offset, 0));
+  HODO_RETURN_IF_ERROR(check_at_least("padding_idx", spec.padding_idx.value_or(0), 0));
+  return check_positive("base", spec.base);
+}
+
+std::vector<Action> actions(const Sinusoidal& spec, int64_t) {
+  const int64_t d = spec.dim;
+  const bool endpoint = spec.layout == SinusoidalLayout::halves_endpoint;
+  const bool interleaved = spec.layout == SinusoidalLayout::interleaved;
+  const int64_t sines = endpoint ? d / 2 : (d + 1) / 2;
+
+  SinusoidLanes lanes;
+  const Real log_base = log(spec.base);
+  for (int64_t i = 0; i < sines; ++i) {
+    // tensor2tensor guards the single pair against a division by zero; so does this.
+    const Real exponent =
+        endpoint ? Real(static_cast<double>(i)) / static_cast<double>(d / 2 > 1 ? d / 2 - 1 : 1)
+                 : Real(static_cast<double>(2 * i)) / static_cast<double>(d);
+    lanes.inv_freq.push_back(exp(-(exponent * log_base)));
+  }
+  lanes.num_cosines = d / 2;
+  lanes.cosine_start = interleaved ? 1 : sines;
+  lanes.lane_stride = interleaved ? 2 : 1;
+
+  AddRow row;
+  row.dim = d;
+  row.offset = spec.offset;
+  row.zero_row = spec.padding_idx;
+  row.sinusoid = std::move(lanes);
+  return {row};
+}
+
+}  // namespace hodometer
