@@ -1,0 +1,26 @@
+# fuzz/<name>_fuzz.cc defines LLVMFuzzerTestOneInput; its inputs lie in fuzz/corpus/<name>/.
+# With HODOMETER_FUZZ it becomes a libFuzzer program. Everywhere else a small main runs the corpus
+# through it, so that every preset and compiler replays what the fuzzer once found.
+if(HODOMETER_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  message(FATAL_ERROR "HODOMETER_FUZZ needs clang; use the preset: cmake --preset fuzz")
+endif()
+
+file(GLOB fuzz_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/*_fuzz.cc)
+foreach(source IN LISTS fuzz_sources)
+  get_filename_component(program ${source} NAME_WE)
+  string(REGEX REPLACE "_fuzz$" "" name ${program})
+  set(corpus ${PROJECT_SOURCE_DIR}/fuzz/corpus/${name})
+  if(NOT IS_DIRECTORY ${corpus})
+    message(FATAL_ERROR "fuzz/${program}.cc has no inputs: make fuzz/corpus/${name}/")
+  endif()
+  add_executable(${program} ${source})
+  set_target_properties(${program} PROPERTIES CXX_EXTENSIONS OFF)
+  target_link_libraries(${program} PRIVATE hodometer hodometer_flags)
+  if(HODOMETER_FUZZ)
+    target_link_options(${program} PRIVATE -fsanitize=fuzzer)
+    add_test(NAME fuzz/${name} COMMAND ${program} -runs=0 ${corpus})
+  else()
+    target_sources(${program} PRIVATE ${PROJECT_SOURCE_DIR}/fuzz/replay_main.cc)
+    add_test(NAME fuzz/${name} COMMAND ${program} ${corpus})
+  endif()
+endforeach()
