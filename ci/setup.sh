@@ -9,13 +9,11 @@ packages_test=("${packages_run[@]}" libgtest-dev librapidcheck-dev libmpfr-dev l
 
 # The oldest clang we take is 16. Debian 12 has it beside an older plain clang; later releases have a
 # newer plain one.
-clang_packages() {
-  if apt-cache show clang-16 >/dev/null 2>&1; then
-    echo clang-16 libclang-rt-16-dev
-  else
-    echo clang libclang-rt-dev
-  fi
-}
+if grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then
+  packages_clang=(clang-16 libclang-rt-16-dev)
+else
+  packages_clang=(clang libclang-rt-dev)
+fi
 
 # need NAME...: installs those packages that are missing, when that is allowed; says what to type
 # when it is not.
