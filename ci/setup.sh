@@ -41,6 +41,7 @@ need() {
   if ! { "${sudo[@]}" apt-get update && "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get install -y --no-install-recommends "${missing[@]}"; } </dev/null >"$log" 2>&1; then
     tail -n 20 "$log" >&2
+    rm -f "$log"
     echo "apt-get could not install: ${missing[*]}" >&2
     exit 1
   fi

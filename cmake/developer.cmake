@@ -86,8 +86,11 @@ target_compile_options(header_alone PRIVATE -O0)
 target_link_libraries(header_alone PRIVATE hodometer hodometer_flags GTest::gtest)
 
 # The checks have tests like any other code.
-add_test(NAME ci/check_layout_test
-         COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/ci/check_layout_test.py)
+file(GLOB check_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ci/*_test.py)
+foreach(source IN LISTS check_tests)
+  get_filename_component(name ${source} NAME_WE)
+  add_test(NAME ci/${name} COMMAND Python3::Interpreter ${source})
+endforeach()
 
 # Separate projects use an install tree. They compile the library once more, so they run alone and
 # only where the presets ask for them.
