@@ -1,6 +1,7 @@
 # Tests, benchmarks and examples. All are globbed: a new file in its folder is enough.
 find_package(GTest REQUIRED)
 find_package(rapidcheck REQUIRED)
+list(APPEND CMAKE_MODULE_PATH ${PROJECT_SOURCE_DIR}/cmake)
 find_package(MPFR REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 include(GoogleTest)
