@@ -146,8 +146,8 @@ class Checker:
         if parts[1] != room and parts[1] not in allowed:
             names = ", ".join(sorted(allowed)) or "nothing"
             self.report(path, number, f"{room}/ must not include {parts[1]}/; it may include {names}")
-        elif parts[1] != room and target.endswith("-inl.h"):
-            self.report(path, number, f"{target} is private to {parts[1]}/")
+        elif is_installed(path) and target.endswith("-inl.h"):
+            self.report(path, number, f"an installed header must not include {target}, which is not")
 
     def check_face(self, path, face):
         """The rules of a file outside the library."""
