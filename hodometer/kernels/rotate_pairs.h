@@ -8,11 +8,6 @@
 
 namespace hodometer {
 
-/// Inverse turns by the negated angle. Magnitude and decay multiply in both: the caller passes
-/// their reciprocals when it wants the inverse of the whole map, and the same values when it wants
-/// the transpose (the gradient).
-enum class Direction : uint8_t { forward, inverse };
-
 /// The heads of a run of tokens. Strides are in elements and may have any sign; lane 0 of head h of
 /// token i is at i * token_stride + h * head_stride. No alignment is needed.
 struct HeadBlock {
