@@ -34,7 +34,7 @@ void AddTableBlock(const TableRows& rows, const TokenBlock& block) {
 }
 
 template <class Lane>
-void AddSinusoidBlock(const AngleRows& rows, const SinusoidLanes& lanes, const TokenBlock& block) {
+void AddSinusoidBlock(const AngleRows& rows, const SinusoidColumns& lanes, const TokenBlock& block) {
   using T = typename Lane::Memory;
   // Lanes without a pair are copied: one row of them after the other, before anything is added.
   if (block.src != block.dst && 2 * rows.pairs < block.dim) {
@@ -74,7 +74,7 @@ void AddTableRows(const TableRows& rows, const TokenBlock& block) {
   WithLane(block.dtype, [&](auto lane) { AddTableBlock<decltype(lane)>(rows, block); });
 }
 
-void AddSinusoidRows(const AngleRows& rows, const SinusoidLanes& lanes, const TokenBlock& block) {
+void AddSinusoidRows(const AngleRows& rows, const SinusoidColumns& lanes, const TokenBlock& block) {
   WithLane(block.dtype,
            [&](auto lane) { AddSinusoidBlock<decltype(lane)>(rows, lanes, block); });
 }
@@ -93,7 +93,7 @@ void add_table_rows(const TableRows& rows, const TokenBlock& block) {
   HWY_DYNAMIC_DISPATCH(AddTableRows)(rows, block);
 }
 
-void add_sinusoid_rows(const AngleRows& rows, const SinusoidLanes& lanes,
+void add_sinusoid_rows(const AngleRows& rows, const SinusoidColumns& lanes,
                        const TokenBlock& block) {
   internal::honour_target_request();
   HWY_DYNAMIC_DISPATCH(AddSinusoidRows)(rows, lanes, block);

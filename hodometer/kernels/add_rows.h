@@ -35,7 +35,7 @@ void add_table_rows(const TableRows& rows, const TokenBlock& block);
 /// Which lane of an embedding takes what of pair j: its sine goes to lane sin_first + j *
 /// lane_stride, its cosine to lane cos_first + j * lane_stride. Halves [sin | cos] are {0, d/2, 1},
 /// interleaved sin, cos is {0, 1, 2}.
-struct SinusoidLanes {
+struct SinusoidColumns {
   int64_t sin_first = 0;
   int64_t cos_first = 0;
   int64_t lane_stride = 1;  ///< 1, or 2 with |sin_first - cos_first| = 1
@@ -44,6 +44,6 @@ struct SinusoidLanes {
 /// dst = src + the sinusoidal row of the token's position. Rows as in rotate_pairs, then one
 /// float32 sum rounded once on store. Lanes that no pair names (the last of an odd dim) are copied.
 /// rows.tokens must equal block.tokens. Never allocates.
-void add_sinusoid_rows(const AngleRows& rows, const SinusoidLanes& lanes, const TokenBlock& block);
+void add_sinusoid_rows(const AngleRows& rows, const SinusoidColumns& lanes, const TokenBlock& block);
 
 }  // namespace hodometer
