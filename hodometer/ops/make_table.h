@@ -12,13 +12,13 @@
 
 namespace hodometer {
 
-/// Pairs of a row of the table: of all rotations of the plan, or of its sinusoid.
+/// Pairs in a row of the table: those of all rotations of the plan.
 int64_t table_pairs(const Plan& plan);
 
 /// The classic cache: cos and sin of shape [length, table_pairs(plan)], contiguous, in the plan's
 /// angle mode and with its magnitude folded in: bit for bit the rows that rotate() uses. The
 /// positions are those of one sequence (a batch of 1). A plan with several rotations puts their
-/// pairs side by side; a sinusoidal plan gives the cosine and sine of each of its frequencies.
+/// pairs side by side; one without any has an empty table.
 ///
 /// Errors: spans of another size; positions as in rotate(); a decay (xPos) without `role`.
 Status make_table(const Plan& plan, const PositionView& positions, int64_t length,
