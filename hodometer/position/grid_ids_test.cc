@@ -74,8 +74,9 @@ void expect_equal(const AxisIds& made, const nlohmann::json& wanted, const nlohm
 
 TEST(MropeIds, AgreeWithHuggingFace) {
   std::ifstream file(HODO_GOLDEN_DIR "/positions.json");
+  const nlohmann::json cases = nlohmann::json::parse(file)["mrope"];
   int compared = 0;
-  for (const auto& one : nlohmann::json::parse(file)["mrope"]) {
+  for (const auto& one : cases) {
     MropeRule rule{.spatial_merge_size = one["spatial_merge_size"], .tokens_per_second = {}};
     if (one.contains("tokens_per_second")) rule.tokens_per_second = one["tokens_per_second"];
     for (size_t row = 0; row < one["rows"].size(); ++row) {

@@ -63,7 +63,9 @@ TEST(IdsFromMask, NextIsPastTheLastValidToken) {
 }
 
 TEST(IdsFromMask, AgreesWithHuggingFace) {
-  for (const auto& one : golden()["mask"]) {
+  const nlohmann::json cases = golden()["mask"];
+  ASSERT_FALSE(cases.empty());
+  for (const auto& one : cases) {
     const auto mask = one["attention_mask"].get<std::vector<uint8_t>>();
     EXPECT_EQ(ids_from_mask(mask, static_cast<int64_t>(mask.size()))->ids,
               one["position_ids"].get<Ids>())
@@ -108,7 +110,9 @@ TEST(PackedIds, EverySequenceBeginsAtZeroAndHasASegment) {
 }
 
 TEST(PackedIds, AgreesWithHuggingFace) {
-  for (const auto& one : golden()["packed"]) {
+  const nlohmann::json cases = golden()["packed"];
+  ASSERT_FALSE(cases.empty());
+  for (const auto& one : cases) {
     const PackedIds made = *packed_ids(one["cu_seq_lens"].get<Ids>());
     EXPECT_EQ(made.ids, one["position_ids"].get<Ids>()) << one;
     EXPECT_EQ(*ids_from_segments(made.segments), made.ids) << one;
