@@ -36,7 +36,7 @@ struct Sinusoidal {
   SinusoidalLayout layout = SinusoidalLayout::interleaved;
   double base = 10000;
   int64_t offset = 0;
-  std::optional<int64_t> padding_idx;
+  std::optional<int64_t> padding_idx = {};
 
   static constexpr std::string_view name = "sinusoidal";
   static constexpr auto fields() {
