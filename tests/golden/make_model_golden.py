@@ -64,17 +64,14 @@ def parts(config):
 
 
 def rotary_class(module, config, vision):
-    """The rotary embedding class that takes this config."""
-    def fits(cls):
-        wanted = inspect.signature(cls.__init__).parameters.get("config")
-        hint = wanted and str(getattr(wanted.annotation, "__name__", wanted.annotation))
-        return not hint or hint in (type(config).__name__, "_empty") or not hint.endswith(type(config).__name__)
-
+    """The rotary embedding class of a module for its text or its vision part, or None."""
     classes = [c for n, c in vars(module).items()
                if inspect.isclass(c) and n.endswith("RotaryEmbedding") and c.__module__ == module.__name__]
     classes = [c for c in classes if ("Vision" in c.__name__) == vision and "Audio" not in c.__name__]
-    classes = [c for c in classes if "config" in inspect.signature(c.__init__).parameters and fits(c)]
-    return classes[0] if len(classes) == 1 else None
+    classes = [c for c in classes if "config" in inspect.signature(c.__init__).parameters]
+    if len(classes) > 1:
+        raise LookupError(f"{len(classes)} rotary embeddings for {type(config).__name__}")
+    return classes[0] if classes else None
 
 
 def pairing(module, embedding, layer_type, config, count):
@@ -104,7 +101,7 @@ def pairing(module, embedding, layer_type, config, count):
     except Exception:  # a call with other arguments than the usual ones
         return None
     mates = [j for j in range(1, width) if reached[j] == reached[0]]
-    return {(1,): "interleaved", (count,): "half_split"}.get(tuple(mates)) if count > 1 else None
+    return {(1,): "interleaved", (count,): "half_split"}.get(tuple(mates))
 
 
 def softmax_scale(module, config, cls):
