@@ -3,10 +3,10 @@
 mrope: a sequence as parts, ["text", tokens], ["image", [t, h, w]] or ["video", [t, h, w]] with the
 grid in patches, and the [3, tokens] ids of get_rope_index; `delta` is what is added to a later
 token's index to get its position. Qwen3-VL writes every frame of a video as a part with t = 1
-between timestamps. This version moves on by max(h, w) / merge after a part, whatever t is, so text after a
-video may repeat positions of the video; such cases also have `positions_max_plus_one`: the same
-parts from Hugging Face's get_vision_position_ids, each begun at the largest id before it plus one,
-as the paper says and as versions 4 did.
+between timestamps. This version moves on by max(h, w) / merge after a part, whatever t is, so text
+after a video may repeat positions of the video; such cases also have `positions_max_plus_one`: the
+same parts from Hugging Face's get_vision_position_ids, each begun at the largest id before it plus
+one, as the paper says and as versions 4 did.
 mask: generate()'s ids from a padding mask. packed: the collator's ids from lengths, and the
 boundaries found again from the ids.
 """
