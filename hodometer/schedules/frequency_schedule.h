@@ -22,7 +22,8 @@
 ///     Frequencies frequencies(rule, band, context_length)  the paper, in double-double
 ///
 /// Only the rules that look at the current length read context_length, which is the largest
-/// position + 1. Nothing depends on what was called before.
+/// position + 1; those have a member changes_beyond(), the length up to which nothing changes.
+/// Nothing depends on what was called before.
 namespace hodometer {
 
 /// What every rule starts from: pair i of rotary_dim / 2 turns base^(-2i / rotary_dim) radians per
@@ -95,6 +96,8 @@ struct DynamicNtkSchedule {
   double factor = 0;
   int64_t original_max_position_embeddings = 0;
 
+  int64_t changes_beyond() const { return original_max_position_embeddings; }
+
   static constexpr std::string_view name = "dynamic";
   static constexpr auto fields() {
     return std::tuple{
@@ -109,6 +112,8 @@ struct DynamicNtkSchedule {
 /// code (`get_ntk_alpha`).
 struct DynamicNtkStepsSchedule {
   int64_t original_max_position_embeddings = 0;
+
+  int64_t changes_beyond() const { return original_max_position_embeddings; }
 
   static constexpr std::string_view name = "dynamic_steps";
   static constexpr auto fields() {
@@ -211,6 +216,8 @@ struct LongRopeSchedule {
   std::optional<double> attention_factor = {};
   std::optional<double> short_mscale = {};
   std::optional<double> long_mscale = {};
+
+  int64_t changes_beyond() const { return original_max_position_embeddings; }
 
   static constexpr std::string_view name = "longrope";
   static constexpr auto fields() {
