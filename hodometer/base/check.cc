@@ -8,7 +8,8 @@ namespace hodometer {
 
 Status check_finite(std::string_view name, double value) {
   if (std::isfinite(value)) return {};
-  return Error{ErrorKind::bad_input, fmt::format("{} is {}: expected a finite number", name, value)};
+  return Error{ErrorKind::bad_input,
+               fmt::format("{} is {}: expected a finite number", name, value)};
 }
 
 Status check_positive(std::string_view name, double value) {
@@ -25,9 +26,9 @@ Status check_at_least(std::string_view name, int64_t value, int64_t least) {
 
 Status check_even(std::string_view name, int64_t value) {
   if (value >= 0 && value % 2 == 0) return {};
-  return Error{ErrorKind::bad_input,
-               fmt::format("{} is {}: expected an even number, because lanes turn in pairs", name,
-                           value)};
+  return Error{
+      ErrorKind::bad_input,
+      fmt::format("{} is {}: expected an even number, because lanes turn in pairs", name, value)};
 }
 
 }  // namespace hodometer

@@ -114,8 +114,8 @@ Status read_json(const Json& value, const std::string& path, std::vector<T>& out
   out.clear();
   for (const Json& element : value) {
     out.emplace_back();
-    HODO_RETURN_IF_ERROR(read_json(element, fmt::format("{}[{}]", path, out.size() - 1),
-                                   out.back()));
+    HODO_RETURN_IF_ERROR(
+        read_json(element, fmt::format("{}[{}]", path, out.size() - 1), out.back()));
   }
   return {};
 }
@@ -127,8 +127,8 @@ Status read_members(const Json& object, const std::string& path, S& out, Names& 
 
 // A variant's tag member says which alternative the other members belong to.
 template <class... Alternatives>
-Status read_members(const Json& object, const std::string& path,
-                    std::variant<Alternatives...>& out, Names& known) {
+Status read_members(const Json& object, const std::string& path, std::variant<Alternatives...>& out,
+                    Names& known) {
   constexpr std::string_view tag = tag_key(std::type_identity<std::variant<Alternatives...>>{});
   known.push_back(tag);
   const std::string names = fmt::format("{}", fmt::join({Alternatives::name...}, ", "));

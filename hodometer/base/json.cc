@@ -47,8 +47,8 @@ Result<Json> parse_json(std::string_view text, std::string_view what) {
                      ? fmt::format("{}: JSON ends early, at byte {}", what, text.size())
                      : fmt::format("{}: not JSON at byte {}, near `{}`", what, offset, near)};
   } catch (const Json::exception& error) {
-    return Error{ErrorKind::bad_input, fmt::format("{}: not readable as JSON: {}", what,
-                                                   std::string_view(error.what()))};
+    return Error{ErrorKind::bad_input,
+                 fmt::format("{}: not readable as JSON: {}", what, std::string_view(error.what()))};
   }
 }
 

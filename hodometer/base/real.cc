@@ -36,8 +36,8 @@ Real operator-(Real a, Real b) { return a + (-b); }
 
 Real operator*(Real a, Real b) {
   const Real product = two_product(a.to_double(), b.to_double());
-  return quick_two_sum(product.to_double(), product.low() + (a.to_double() * b.low() +
-                                                             a.low() * b.to_double()));
+  return quick_two_sum(product.to_double(),
+                       product.low() + (a.to_double() * b.low() + a.low() * b.to_double()));
 }
 
 Real operator/(Real a, Real b) {

@@ -28,8 +28,8 @@ struct Error {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::move(value)) {}        // NOLINT: implicit by design
-  Result(Error error) : state_(std::move(error)) {}    // NOLINT: implicit by design
+  Result(T value) : state_(std::move(value)) {}      // NOLINT: implicit by design
+  Result(Error error) : state_(std::move(error)) {}  // NOLINT: implicit by design
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -71,17 +71,17 @@ class [[nodiscard]] Status {
 #define HODO_CONCAT(a, b) HODO_CONCAT_(a, b)
 
 /// Returns from the enclosing function when `expression` (a Status or a Result) failed.
-#define HODO_RETURN_IF_ERROR(expression)                        \
-  do {                                                          \
-    if (auto hodo_status = (expression); !hodo_status.ok()) {   \
-      return ::hodometer::Error(hodo_status.error());           \
-    }                                                           \
+#define HODO_RETURN_IF_ERROR(expression)                      \
+  do {                                                        \
+    if (auto hodo_status = (expression); !hodo_status.ok()) { \
+      return ::hodometer::Error(hodo_status.error());         \
+    }                                                         \
   } while (false)
 
 /// `HODO_ASSIGN(auto x, f());`: x is the value of f(), or the enclosing function returns its error.
-#define HODO_ASSIGN(target, expression)                             \
-  auto HODO_CONCAT(hodo_result_, __LINE__) = (expression);          \
-  if (!HODO_CONCAT(hodo_result_, __LINE__).ok()) {                  \
+#define HODO_ASSIGN(target, expression)                                     \
+  auto HODO_CONCAT(hodo_result_, __LINE__) = (expression);                  \
+  if (!HODO_CONCAT(hodo_result_, __LINE__).ok()) {                          \
     return ::hodometer::Error(HODO_CONCAT(hodo_result_, __LINE__).error()); \
-  }                                                                 \
+  }                                                                         \
   target = std::move(HODO_CONCAT(hodo_result_, __LINE__)).value()

@@ -47,14 +47,22 @@ struct HeadsView {
   /// Contiguous [batch, length, heads, head_dim].
   static constexpr HeadsView bshd(void* data, DType dtype, int64_t batch, int64_t length,
                                   int64_t heads, int64_t head_dim) {
-    return {data,     dtype, batch, length, heads, head_dim, length * heads * head_dim,
-            heads * head_dim, head_dim};
+    return {
+        data,    dtype, batch, length, heads, head_dim, length * heads * head_dim, heads * head_dim,
+        head_dim};
   }
   /// Contiguous [batch, heads, length, head_dim].
   static constexpr HeadsView bhsd(void* data, DType dtype, int64_t batch, int64_t length,
                                   int64_t heads, int64_t head_dim) {
-    return {data,     dtype, batch, length, heads, head_dim, length * heads * head_dim,
-            head_dim, length * head_dim};
+    return {data,
+            dtype,
+            batch,
+            length,
+            heads,
+            head_dim,
+            length * heads * head_dim,
+            head_dim,
+            length * head_dim};
   }
 };
 

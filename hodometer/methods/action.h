@@ -17,8 +17,8 @@ namespace hodometer {
 /// Lane sine_start + i * lane_stride holds sin of pair i, lane cosine_start + i * lane_stride its
 /// cosine; lanes that neither names are 0.
 struct SinusoidLanes {
-  std::vector<Real> inv_freq;  ///< radians per position, one per sine lane
-  int64_t num_cosines = 0;     ///< one fewer than the sines when the width is odd
+  std::vector<Real> inv_freq = {};  ///< radians per position, one per sine lane
+  int64_t num_cosines = 0;          ///< one fewer than the sines when the width is odd
   int64_t sine_start = 0;
   int64_t cosine_start = 0;
   int64_t lane_stride = 1;
@@ -28,18 +28,18 @@ struct SinusoidLanes {
 /// there, else read from a learned table of max_position_embeddings + offset rows.
 struct AddRow {
   int64_t dim = 0;
-  int64_t offset = 0;                 ///< row = position + offset
-  std::optional<int64_t> zero_row;    ///< a row that is all zeros (padding)
-  std::optional<int64_t> num_rows;    ///< of the learned table
-  std::optional<SinusoidLanes> sinusoid;
+  int64_t offset = 0;                    ///< row = position + offset
+  std::optional<int64_t> zero_row = {};  ///< a row that is all zeros (padding)
+  std::optional<int64_t> num_rows = {};  ///< of the learned table
+  std::optional<SinusoidLanes> sinusoid = {};
 };
 
 /// A magnitude per pair that grows for queries and shrinks for keys with the position (xPos):
 /// zeta^((position - center) / scale_base).
 struct Decay {
-  std::vector<double> log_zeta;  ///< natural logarithm, one per pair
-  double scale_base = 0;         ///< positions per power
-  double center = 0;             ///< position of magnitude 1
+  std::vector<double> log_zeta = {};  ///< natural logarithm, one per pair
+  double scale_base = 0;              ///< positions per power
+  double center = 0;                  ///< position of magnitude 1
 };
 
 /// Lanes of a head turned in pairs: (x, y) -> A (x cos - y sin, y cos + x sin) with angle
@@ -49,20 +49,20 @@ struct RotatePairs {
   int64_t rotary_dim = 0;    ///< lanes that turn; even, may be 0
   int64_t rotary_start = 0;  ///< first of them
   PairLayout layout = PairLayout::half_split;
-  std::vector<Real> inv_freq;  ///< radians per position, rotary_dim / 2 of them
-  std::vector<uint8_t> axis;   ///< which position stream a pair reads; empty: all the first
+  std::vector<Real> inv_freq = {};  ///< radians per position, rotary_dim / 2 of them
+  std::vector<uint8_t> axis = {};   ///< which position stream a pair reads; empty: all the first
   int64_t num_axes = 1;
   double magnitude = 1;  ///< A
-  std::optional<Decay> decay;
+  std::optional<Decay> decay = {};
 };
 
 /// A value per head added to the score, that depends on distance = query - key alone.
 struct DistanceBias {
   int64_t num_heads = 0;
   /// bias = -slope |distance|, one per head; empty when the bias is learned per bucket.
-  std::vector<double> slopes;
+  std::vector<double> slopes = {};
   /// Ascending: bucket b of the keys at or left of the query starts at distance bucket_starts[b].
-  std::vector<int64_t> bucket_starts;
+  std::vector<int64_t> bucket_starts = {};
   /// Added to the bucket when the key is right of the query; 0: those keys share bucket 0.
   int64_t right_bucket_offset = 0;
 

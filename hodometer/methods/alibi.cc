@@ -17,8 +17,8 @@ std::vector<double> alibi_slopes(int64_t num_heads, double alibi_bias_max, Slope
   for (int64_t h = 0; h < num_heads; ++h) {
     // Head h of the first series is term h + 1; the heads beyond it take the odd terms of a series
     // twice as fine.
-    const double term = h < first ? static_cast<double>(h + 1)
-                                  : static_cast<double>(2 * (h - first) + 1) / 2;
+    const double term =
+        h < first ? static_cast<double>(h + 1) : static_cast<double>(2 * (h - first) + 1) / 2;
     slopes.push_back(std::exp2(-alibi_bias_max * term / static_cast<double>(first)));
   }
   return slopes;

@@ -28,10 +28,10 @@ constexpr auto enum_names(SlopeSeries) {
 /// relative form. Source: Press, Smith and Lewis 2022, section 3, and their code for head counts
 /// that are no power of two.
 struct Alibi {
-  std::optional<int64_t> num_heads;
+  std::optional<int64_t> num_heads = {};
   double alibi_bias_max = 8;
   SlopeSeries slope_series = SlopeSeries::two_series;
-  std::optional<std::vector<double>> slopes;
+  std::optional<std::vector<double>> slopes = {};
 
   static constexpr std::string_view name = "alibi";
   static constexpr auto fields() {

@@ -5,8 +5,7 @@
 namespace hodometer {
 
 Status check(const Learned& spec) {
-  HODO_RETURN_IF_ERROR(
-      check_at_least("max_position_embeddings", spec.max_position_embeddings, 1));
+  HODO_RETURN_IF_ERROR(check_at_least("max_position_embeddings", spec.max_position_embeddings, 1));
   HODO_RETURN_IF_ERROR(check_at_least("dim", spec.dim, 1));
   return check_at_least("offset", spec.offset, 0);
 }

@@ -19,11 +19,10 @@ struct Learned {
 
   static constexpr std::string_view name = "learned";
   static constexpr auto fields() {
-    return std::tuple{
-        required("max_position_embeddings", &Learned::max_position_embeddings, "positions",
-                 "longest legal input; the table has offset rows more"),
-        required("dim", &Learned::dim, "lanes", "width of the embedding"),
-        optional("offset", &Learned::offset, "rows", "row of position 0")};
+    return std::tuple{required("max_position_embeddings", &Learned::max_position_embeddings,
+                               "positions", "longest legal input; the table has offset rows more"),
+                      required("dim", &Learned::dim, "lanes", "width of the embedding"),
+                      optional("offset", &Learned::offset, "rows", "row of position 0")};
   }
 };
 

@@ -48,8 +48,7 @@ struct TemperatureScale {
   static constexpr auto fields() {
     return std::tuple{
         required("beta", &TemperatureScale::beta, "", "attn_scale or llama_4_scaling_beta"),
-        required("floor_scale", &TemperatureScale::floor_scale, "positions",
-                 "positions per step"),
+        required("floor_scale", &TemperatureScale::floor_scale, "positions", "positions per step"),
         required("offset", &TemperatureScale::offset, "positions", "added to the position first")};
   }
 };
@@ -66,8 +65,7 @@ struct LogNScale {
   }
 };
 
-using LogitScaleRule =
-    std::variant<ConstantScale, YarnSoftmaxScale, TemperatureScale, LogNScale>;
+using LogitScaleRule = std::variant<ConstantScale, YarnSoftmaxScale, TemperatureScale, LogNScale>;
 constexpr std::string_view tag_key(std::type_identity<LogitScaleRule>) { return "rule"; }
 
 Status check(const LogitScaleRule& rule);

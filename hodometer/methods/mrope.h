@@ -31,17 +31,16 @@ constexpr auto enum_names(SectionLayout) {
 /// `apply_interleaved_mrope` (interleaved) and ERNIE 4.5 VL (alternating).
 struct Mrope {
   Rotary rotary;
-  std::vector<int64_t> mrope_section;
+  std::vector<int64_t> mrope_section = {};
   SectionLayout section_layout = SectionLayout::chunked;
 
   static constexpr std::string_view name = "mrope";
   static constexpr auto fields() {
-    return std::tuple_cat(
-        std::tuple{inlined(&Mrope::rotary)},
-        std::tuple{required("mrope_section", &Mrope::mrope_section, "pairs",
-                            "pairs per axis; together rotary_dim / 2"),
-                   required("section_layout", &Mrope::section_layout, "",
-                            "which pairs read which axis")});
+    return std::tuple_cat(std::tuple{inlined(&Mrope::rotary)},
+                          std::tuple{required("mrope_section", &Mrope::mrope_section, "pairs",
+                                              "pairs per axis; together rotary_dim / 2"),
+                                     required("section_layout", &Mrope::section_layout, "",
+                                              "which pairs read which axis")});
   }
 };
 

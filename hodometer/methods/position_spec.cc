@@ -12,8 +12,8 @@ Status check(const PositionSpec& spec) {
 
 Result<std::vector<Action>> actions(const PositionSpec& spec, int64_t context_length) {
   HODO_RETURN_IF_ERROR(check(spec));
-  std::vector<Action> list = std::visit(
-      [&](const auto& method) { return actions(method, context_length); }, spec.method);
+  std::vector<Action> list =
+      std::visit([&](const auto& method) { return actions(method, context_length); }, spec.method);
   for (const LogitScaleRule& rule : spec.logit_scale) list.push_back(logit_scale(rule));
   return list;
 }

@@ -25,19 +25,19 @@
 namespace hodometer {
 
 /// The one list of methods.
-using Method = std::variant<Nope, Sinusoidal, Learned, Alibi, T5Bias, Shaw, Rotary, Mrope,
-                            AxialRotary, Xpos>;
+using Method =
+    std::variant<Nope, Sinusoidal, Learned, Alibi, T5Bias, Shaw, Rotary, Mrope, AxialRotary, Xpos>;
 constexpr std::string_view tag_key(std::type_identity<Method>) { return "method"; }
 
 /// A position method as data: what is done about order, and with which numbers.
 struct PositionSpec {
-  Method method;
-  std::vector<LogitScaleRule> logit_scale;
+  Method method = {};
+  std::vector<LogitScaleRule> logit_scale = {};
 
   static constexpr auto fields() {
-    return std::tuple{inlined(&PositionSpec::method),
-                      optional("logit_scale", &PositionSpec::logit_scale, "",
-                               "rules that multiply the score")};
+    return std::tuple{
+        inlined(&PositionSpec::method),
+        optional("logit_scale", &PositionSpec::logit_scale, "", "rules that multiply the score")};
   }
 };
 

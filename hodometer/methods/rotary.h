@@ -23,7 +23,7 @@ inline constexpr int64_t max_head_dim = 65536;
 /// in GPT-J, GPT-NeoX and Phi, the last ones in MLA heads.
 struct Rotary {
   int64_t head_dim = 0;
-  std::optional<int64_t> rotary_dim;
+  std::optional<int64_t> rotary_dim = {};
   int64_t rotary_start = 0;
   PairLayout layout = PairLayout::half_split;
   double base = 0;

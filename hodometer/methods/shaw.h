@@ -15,9 +15,9 @@ namespace hodometer {
 /// vectors are weights and are given to the operation. Source: Shaw, Uszkoreit and Vaswani 2018,
 /// eqs. 3 to 5; keys only with two limits as in Hugging Face's Wav2Vec2-BERT.
 struct Shaw {
-  std::optional<int64_t> max_distance;
-  std::optional<int64_t> left_max_position_embeddings;
-  std::optional<int64_t> right_max_position_embeddings;
+  std::optional<int64_t> max_distance = {};
+  std::optional<int64_t> left_max_position_embeddings = {};
+  std::optional<int64_t> right_max_position_embeddings = {};
   bool values = false;
 
   static constexpr std::string_view name = "shaw";
@@ -27,8 +27,8 @@ struct Shaw {
                  "clip on both sides; needed unless both sides are given"),
         optional("left_max_position_embeddings", &Shaw::left_max_position_embeddings, "positions",
                  "clip for keys left of the query"),
-        optional("right_max_position_embeddings", &Shaw::right_max_position_embeddings,
-                 "positions", "clip for keys right of the query"),
+        optional("right_max_position_embeddings", &Shaw::right_max_position_embeddings, "positions",
+                 "clip for keys right of the query"),
         optional("values", &Shaw::values, "", "whether values have a table too")};
   }
 };

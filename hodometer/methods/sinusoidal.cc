@@ -1,5 +1,7 @@
 #include "hodometer/methods/sinusoidal.h"
 
+#include <utility>
+
 #include "hodometer/base/check.h"
 
 namespace hodometer {
@@ -8,6 +10,9 @@ Status check(const Sinusoidal& spec) {
   HODO_RETURN_IF_ERROR(check_at_least("dim", spec.dim, 1));
   HODO_RETURN_IF_ERROR(check_at_least("offset", spec.offset, 0));
   HODO_RETURN_IF_ERROR(check_at_least("padding_idx", spec.padding_idx.value_or(0), 0));
+  if (spec.lane_order == LaneOrder::cosine_first && spec.dim % 2 != 0) {
+    return check_even("dim", spec.dim);
+  }
   return check_positive("base", spec.base);
 }
 
@@ -29,6 +34,7 @@ std::vector<Action> actions(const Sinusoidal& spec, int64_t) {
   lanes.num_cosines = d / 2;
   lanes.cosine_start = interleaved ? 1 : sines;
   lanes.lane_stride = interleaved ? 2 : 1;
+  if (spec.lane_order == LaneOrder::cosine_first) std::swap(lanes.sine_start, lanes.cosine_start);
 
   AddRow row;
   row.dim = d;

@@ -27,6 +27,13 @@ constexpr auto enum_names(SinusoidalLayout) {
        {SinusoidalLayout::halves_endpoint, "halves_endpoint"}}};
 }
 
+/// Which of the two comes first, in a half or in a pair of lanes.
+enum class LaneOrder : uint8_t { sine_first, cosine_first };
+constexpr auto enum_names(LaneOrder) {
+  return std::array<std::pair<LaneOrder, std::string_view>, 2>{
+      {{LaneOrder::sine_first, "sine_first"}, {LaneOrder::cosine_first, "cosine_first"}}};
+}
+
 /// Sines and cosines of the position, added to the embedding.
 ///
 /// An odd dim has one sine more than cosines in the first two layouts, and a last lane of 0 in the
@@ -35,8 +42,9 @@ struct Sinusoidal {
   int64_t dim = 0;
   SinusoidalLayout layout = SinusoidalLayout::interleaved;
   double base = 10000;
+  LaneOrder lane_order = LaneOrder::sine_first;
   int64_t offset = 0;
-  std::optional<int64_t> padding_idx;
+  std::optional<int64_t> padding_idx = {};
 
   static constexpr std::string_view name = "sinusoidal";
   static constexpr auto fields() {
@@ -44,6 +52,7 @@ struct Sinusoidal {
         required("dim", &Sinusoidal::dim, "lanes", "width of the embedding"),
         required("layout", &Sinusoidal::layout, "", "where sines and cosines lie"),
         optional("base", &Sinusoidal::base, "", "the slowest wavelength is 2 pi base"),
+        optional("lane_order", &Sinusoidal::lane_order, "", "MusicGen's cosines come first"),
         optional("offset", &Sinusoidal::offset, "positions",
                  "row of position 0; fairseq starts at padding_idx + 1"),
         optional("padding_idx", &Sinusoidal::padding_idx, "row", "a row that is all zeros")};

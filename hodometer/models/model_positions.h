@@ -27,8 +27,8 @@ constexpr auto enum_names(Origin) {
 
 /// One value of a use, with where it came from.
 struct Setting {
-  std::string name;    ///< the member of the spec, e.g. "base" or "schedule.factor"
-  std::string value;   ///< as text, e.g. "500000"
+  std::string name;   ///< the member of the spec, e.g. "base" or "schedule.factor"
+  std::string value;  ///< as text, e.g. "500000"
   Origin origin;
   std::string source;  ///< the key's path ("text_config.rope_theta"), or why it is known
 };
@@ -46,7 +46,7 @@ constexpr auto enum_names(MaskKind) {
 /// One position method of a model and where the model uses it: a kind of layer, an indexer, a
 /// vision tower, an encoder.
 struct PositionUse {
-  std::string name;             ///< e.g. "attention", "full_attention", "vision", "indexer"
+  std::string name;  ///< e.g. "attention", "full_attention", "vision", "indexer"
   PositionSpec spec;
   std::vector<int64_t> layers;  ///< the layers that use it; empty when it is not per layer
   MaskKind mask = MaskKind::causal;

@@ -16,11 +16,11 @@ Result<BiasArray> make_bias_array(const DistanceBias& bias, std::span<const floa
   const bool learned = bias.slopes.empty();
   const int64_t wanted = learned ? bias.num_buckets() * bias.num_heads : 0;
   if (static_cast<int64_t>(table.size()) != wanted) {
-    return Error{ErrorKind::usage,
-                 fmt::format("bias array: the learned table has {} values: expected {} ({} buckets "
-                             "of {} heads)",
-                             table.size(), wanted, learned ? bias.num_buckets() : 0,
-                             bias.num_heads)};
+    return Error{
+        ErrorKind::usage,
+        fmt::format("bias array: the learned table has {} values: expected {} ({} buckets "
+                    "of {} heads)",
+                    table.size(), wanted, learned ? bias.num_buckets() : 0, bias.num_heads)};
   }
   BiasArray array;
   array.num_heads = bias.num_heads;

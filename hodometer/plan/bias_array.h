@@ -15,7 +15,7 @@ struct BiasArray {
   int64_t num_heads = 0;
   int64_t first_distance = 0;  ///< query - key of element 0
   int64_t num_distances = 0;
-  std::vector<float> values;  ///< [num_heads, num_distances]
+  std::vector<float> values = {};  ///< [num_heads, num_distances]
 
   float at(int64_t head, int64_t distance) const {
     return values[static_cast<size_t>(head * num_distances + distance - first_distance)];

@@ -31,8 +31,7 @@ TEST(BiasArray, AlibiIsNeverPositiveAndFallsWithDistance) {
 }
 
 TEST(BiasArray, LearnedTableIsReadByBucket) {
-  const DistanceBias bias = bias_of(
-      R"({"method":"t5_bias","num_heads":3,"bidirectional":true})");
+  const DistanceBias bias = bias_of(R"({"method":"t5_bias","num_heads":3,"bidirectional":true})");
   std::vector<float> table(32 * 3);
   for (size_t i = 0; i < table.size(); ++i) table[i] = static_cast<float>(i);
   const auto array = make_bias_array(bias, table, -200, 200);

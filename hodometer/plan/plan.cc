@@ -43,9 +43,8 @@ double Plan::logit_scale_at(int64_t query_position) const {
 
 Result<Plan> make_plan(const PositionSpec& spec, int64_t context_length, AngleMode angle_mode) {
   if (context_length < 1 || context_length > max_position + 1) {
-    return Error{ErrorKind::usage,
-                 fmt::format("make_plan: context_length is {}: expected 1 to {}", context_length,
-                             max_position + 1)};
+    return Error{ErrorKind::usage, fmt::format("make_plan: context_length is {}: expected 1 to {}",
+                                               context_length, max_position + 1)};
   }
   HODO_ASSIGN(const std::vector<Action> list, actions(spec, context_length));
   Plan plan{spec, context_length, angle_mode, {}, {}, {}, {}, {}};

@@ -32,9 +32,9 @@ inline constexpr int64_t max_position = (int64_t{1} << 31) - 1;
 
 /// Frequencies made ready for the kernels, one element per pair.
 struct AnglePlan {
-  std::vector<uint64_t> step;          ///< phase per position, in 2^-64 turns
-  std::vector<float> inv_freq_float32;  ///< radians per position, for AngleMode::float32
-  std::vector<double> turns;            ///< turns per position, for fractional positions
+  std::vector<uint64_t> step = {};           ///< phase per position, in 2^-64 turns
+  std::vector<float> inv_freq_float32 = {};  ///< radians per position, for AngleMode::float32
+  std::vector<double> inv_freq = {};         ///< radians per position, for fractional positions
 };
 
 /// A RotatePairs made ready.
@@ -44,10 +44,10 @@ struct RotationPlan {
   int64_t rotary_start = 0;
   PairLayout layout = PairLayout::half_split;
   AnglePlan angles;
-  std::vector<uint8_t> axis;  ///< empty: every pair reads axis 0
+  std::vector<uint8_t> axis = {};  ///< empty: every pair reads axis 0
   int64_t num_axes = 1;
   double magnitude = 1;
-  std::optional<Decay> decay;
+  std::optional<Decay> decay = {};
 
   int64_t num_pairs() const { return rotary_dim / 2; }
 };
@@ -65,11 +65,11 @@ struct Plan {
   int64_t context_length = 0;
   AngleMode angle_mode = AngleMode::exact;
 
-  std::vector<RotationPlan> rotations;
-  std::optional<RowPlan> row;
-  std::optional<DistanceBias> distance_bias;
-  std::optional<QueryTableBias> query_table_bias;
-  std::vector<LogitScale> logit_scales;
+  std::vector<RotationPlan> rotations = {};
+  std::optional<RowPlan> row = {};
+  std::optional<DistanceBias> distance_bias = {};
+  std::optional<QueryTableBias> query_table_bias = {};
+  std::vector<LogitScale> logit_scales = {};
 
   /// The width of the heads that rotations turn; 0 when nothing rotates.
   int64_t head_dim() const { return rotations.empty() ? 0 : rotations.front().head_dim; }

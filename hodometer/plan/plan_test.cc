@@ -37,10 +37,10 @@ TEST(Plan, BadSpecsAreRefused) {
 }
 
 TEST(Plan, LogitScalesMultiply) {
-  const Plan plan = *make_plan(
-      spec_of(R"({"method":"nope","logit_scale":[{"rule":"constant","factor":2},
+  const Plan plan =
+      *make_plan(spec_of(R"({"method":"nope","logit_scale":[{"rule":"constant","factor":2},
               {"rule":"temperature","beta":0.1,"floor_scale":8192,"offset":1}]})"),
-      1);
+                 1);
   EXPECT_DOUBLE_EQ(plan.logit_scale_at(8190), 2.0);
   EXPECT_NEAR(plan.logit_scale_at(8191), 2 * 1.0693147181, 1e-9);
   EXPECT_NEAR(plan.logit_scale_at(1048575), 2 * 1.4859812404, 1e-9);
@@ -57,8 +57,8 @@ TEST(Plan, EveryMethodHasOne) {
                       1)
                 ->rotations.size(),
             2u);
-  EXPECT_TRUE(make_plan(spec_of(R"({"method":"shaw","max_distance":3})"), 1)
-                  ->query_table_bias.has_value());
+  EXPECT_TRUE(
+      make_plan(spec_of(R"({"method":"shaw","max_distance":3})"), 1)->query_table_bias.has_value());
 }
 
 }  // namespace

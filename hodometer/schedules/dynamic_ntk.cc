@@ -6,8 +6,8 @@ namespace hodometer {
 
 Status check(const DynamicNtkSchedule& rule, const RotaryBand& band) {
   HODO_RETURN_IF_ERROR(check_positive("factor", rule.factor));
-  HODO_RETURN_IF_ERROR(check_at_least("original_max_position_embeddings",
-                                      rule.original_max_position_embeddings, 1));
+  HODO_RETURN_IF_ERROR(
+      check_at_least("original_max_position_embeddings", rule.original_max_position_embeddings, 1));
   return check_ntk_width(band);
 }
 

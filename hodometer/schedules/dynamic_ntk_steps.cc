@@ -5,8 +5,8 @@
 namespace hodometer {
 
 Status check(const DynamicNtkStepsSchedule& rule, const RotaryBand& band) {
-  HODO_RETURN_IF_ERROR(check_at_least("original_max_position_embeddings",
-                                      rule.original_max_position_embeddings, 1));
+  HODO_RETURN_IF_ERROR(
+      check_at_least("original_max_position_embeddings", rule.original_max_position_embeddings, 1));
   return check_ntk_width(band);
 }
 

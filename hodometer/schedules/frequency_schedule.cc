@@ -17,16 +17,12 @@ Frequencies frequencies(const FrequencySchedule& schedule, const RotaryBand& ban
 }
 
 std::optional<int64_t> changes_beyond(const FrequencySchedule& schedule) {
-  if (const auto* rule = std::get_if<DynamicNtkSchedule>(&schedule)) {
-    return rule->original_max_position_embeddings;
-  }
-  if (const auto* rule = std::get_if<DynamicNtkStepsSchedule>(&schedule)) {
-    return rule->original_max_position_embeddings;
-  }
-  if (const auto* rule = std::get_if<LongRopeSchedule>(&schedule)) {
-    return rule->original_max_position_embeddings;
-  }
-  return std::nullopt;
+  return std::visit(
+      [](const auto& rule) -> std::optional<int64_t> {
+        if constexpr (requires { rule.changes_beyond(); }) return rule.changes_beyond();
+        return std::nullopt;
+      },
+      schedule);
 }
 
 }  // namespace hodometer

@@ -22,7 +22,8 @@
 ///     Frequencies frequencies(rule, band, context_length)  the paper, in double-double
 ///
 /// Only the rules that look at the current length read context_length, which is the largest
-/// position + 1. Nothing depends on what was called before.
+/// position + 1; those have a member changes_beyond(), the length up to which nothing changes.
+/// Nothing depends on what was called before.
 namespace hodometer {
 
 /// What every rule starts from: pair i of rotary_dim / 2 turns base^(-2i / rotary_dim) radians per
@@ -36,8 +37,8 @@ struct RotaryBand {
 
 /// What every rule gives.
 struct Frequencies {
-  std::vector<Real> inv_freq;   ///< radians per position, one per pair
-  double attention_factor = 1;  ///< multiplies cos and sin
+  std::vector<Real> inv_freq = {};  ///< radians per position, one per pair
+  double attention_factor = 1;      ///< multiplies cos and sin
 };
 
 /// No rule: inv_freq = base^(-2i/d). Source: RoFormer, section 3.2.2.
@@ -78,7 +79,7 @@ constexpr auto enum_names(NtkVariant) {
 struct NtkSchedule {
   double factor = 0;
   NtkVariant variant = NtkVariant::scaled_base;
-  std::optional<double> mixed_b;
+  std::optional<double> mixed_b = {};
 
   static constexpr std::string_view name = "ntk";
   static constexpr auto fields() {
@@ -95,6 +96,8 @@ struct DynamicNtkSchedule {
   double factor = 0;
   int64_t original_max_position_embeddings = 0;
 
+  int64_t changes_beyond() const { return original_max_position_embeddings; }
+
   static constexpr std::string_view name = "dynamic";
   static constexpr auto fields() {
     return std::tuple{
@@ -109,6 +112,8 @@ struct DynamicNtkSchedule {
 /// code (`get_ntk_alpha`).
 struct DynamicNtkStepsSchedule {
   int64_t original_max_position_embeddings = 0;
+
+  int64_t changes_beyond() const { return original_max_position_embeddings; }
 
   static constexpr std::string_view name = "dynamic_steps";
   static constexpr auto fields() {
@@ -149,9 +154,9 @@ struct YarnSchedule {
   double beta_slow = 1;
   bool truncate = true;
   double extrapolation_factor = 1;
-  std::optional<double> attention_factor;
-  std::optional<double> mscale;
-  std::optional<double> mscale_all_dim;
+  std::optional<double> attention_factor = {};
+  std::optional<double> mscale = {};
+  std::optional<double> mscale_all_dim = {};
 
   static constexpr std::string_view name = "yarn";
   static constexpr auto fields() {
@@ -195,8 +200,7 @@ struct Llama3Schedule {
         required("high_freq_factor", &Llama3Schedule::high_freq_factor, "turns",
                  "pairs that turn more often are kept"),
         required("original_max_position_embeddings",
-                 &Llama3Schedule::original_max_position_embeddings, "positions",
-                 "trained length")};
+                 &Llama3Schedule::original_max_position_embeddings, "positions", "trained length")};
   }
 };
 
@@ -204,14 +208,16 @@ struct Llama3Schedule {
 /// Source: Ding et al. 2024, section 3; magnitude and switch as in Hugging Face's
 /// `_compute_longrope_parameters`.
 struct LongRopeSchedule {
-  std::vector<double> short_factor;
-  std::vector<double> long_factor;
+  std::vector<double> short_factor = {};
+  std::vector<double> long_factor = {};
   int64_t original_max_position_embeddings = 0;
-  std::optional<double> factor;
-  std::optional<int64_t> max_position_embeddings;
-  std::optional<double> attention_factor;
-  std::optional<double> short_mscale;
-  std::optional<double> long_mscale;
+  std::optional<double> factor = {};
+  std::optional<int64_t> max_position_embeddings = {};
+  std::optional<double> attention_factor = {};
+  std::optional<double> short_mscale = {};
+  std::optional<double> long_mscale = {};
+
+  int64_t changes_beyond() const { return original_max_position_embeddings; }
 
   static constexpr std::string_view name = "longrope";
   static constexpr auto fields() {
@@ -225,8 +231,8 @@ struct LongRopeSchedule {
                  "trained length"),
         optional("factor", &LongRopeSchedule::factor, "",
                  "extension that the magnitude is computed from"),
-        optional("max_position_embeddings", &LongRopeSchedule::max_position_embeddings,
-                 "positions", "extended length; gives the factor when that is absent"),
+        optional("max_position_embeddings", &LongRopeSchedule::max_position_embeddings, "positions",
+                 "extended length; gives the factor when that is absent"),
         optional("attention_factor", &LongRopeSchedule::attention_factor, "",
                  "magnitude of cos and sin; replaces the computed one"),
         optional("short_mscale", &LongRopeSchedule::short_mscale, "",

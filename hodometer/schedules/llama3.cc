@@ -24,8 +24,7 @@ Frequencies frequencies(const Llama3Schedule& rule, const RotaryBand& band, int6
   const Real high = rule.high_freq_factor;
   Frequencies result{plain_inv_freq(band)};
   for (Real& w : result.inv_freq) {
-    const Real turns =
-        static_cast<double>(rule.original_max_position_embeddings) * w / (pi * 2.0);
+    const Real turns = static_cast<double>(rule.original_max_position_embeddings) * w / (pi * 2.0);
     if (turns > high) continue;
     if (turns < low) {
       w = w / rule.factor;

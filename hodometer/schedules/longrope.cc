@@ -27,8 +27,8 @@ Status check_list(std::string_view name, const std::vector<double>& list, int64_
 Status check(const LongRopeSchedule& rule, const RotaryBand& band) {
   HODO_RETURN_IF_ERROR(check_list("short_factor", rule.short_factor, band.num_pairs()));
   HODO_RETURN_IF_ERROR(check_list("long_factor", rule.long_factor, band.num_pairs()));
-  HODO_RETURN_IF_ERROR(check_at_least("original_max_position_embeddings",
-                                      rule.original_max_position_embeddings, 2));
+  HODO_RETURN_IF_ERROR(
+      check_at_least("original_max_position_embeddings", rule.original_max_position_embeddings, 2));
   HODO_RETURN_IF_ERROR(check_positive("factor", rule.factor.value_or(1)));
   HODO_RETURN_IF_ERROR(check_positive("attention_factor", rule.attention_factor.value_or(1)));
   HODO_RETURN_IF_ERROR(check_positive("short_mscale", rule.short_mscale.value_or(1)));
@@ -52,8 +52,8 @@ Frequencies frequencies(const LongRopeSchedule& rule, const RotaryBand& band,
   for (size_t i = 0; i < divisor.size(); ++i) result.inv_freq[i] = result.inv_freq[i] / divisor[i];
 
   const double trained = static_cast<double>(rule.original_max_position_embeddings);
-  const double extension = rule.factor.value_or(
-      static_cast<double>(rule.max_position_embeddings.value_or(0)) / trained);
+  const double extension =
+      rule.factor.value_or(static_cast<double>(rule.max_position_embeddings.value_or(0)) / trained);
   const double computed =
       extension <= 1 ? 1.0 : std::sqrt(1.0 + std::log(extension) / std::log(trained));
   const std::optional<double>& of_length = beyond ? rule.long_mscale : rule.short_mscale;

@@ -17,14 +17,13 @@ Frequencies frequencies(const NtkByPartsSchedule& rule, const RotaryBand& band, 
   constexpr double linear_to_ntk[] = {1.25, 0.75};
   constexpr double ntk_to_plain[] = {16, 2};
   const double length = static_cast<double>(rule.original_max_position_embeddings);
-  const auto ramp = [&](const double (&turns)[2]) {
+  const auto ramp = [&](const double(&turns)[2]) {
     const auto [low, high] =
         ramp_ends(band, length, turns[0], turns[1], RampEnds::rounded_outwards);
     return keep_ramp(low, high, band.num_pairs());
   };
   const std::vector<Real> plain = plain_inv_freq(band);
-  const std::vector<Real> ntk =
-      inv_freq_of_base(ntk_base(band, rule.factor), band.rotary_dim);
+  const std::vector<Real> ntk = inv_freq_of_base(ntk_base(band, rule.factor), band.rotary_dim);
   const std::vector<Real> first = ramp(linear_to_ntk);
   const std::vector<Real> second = ramp(ntk_to_plain);
   Frequencies result;

@@ -11,9 +11,8 @@ namespace hodometer {
 Status check(const ProportionalSchedule& rule, const RotaryBand&) {
   HODO_RETURN_IF_ERROR(check_positive("factor", rule.factor));
   if (!(rule.partial_rotary_factor >= 0 && rule.partial_rotary_factor <= 1)) {
-    return Error{ErrorKind::bad_input,
-                 fmt::format("partial_rotary_factor is {}: expected 0 to 1",
-                             rule.partial_rotary_factor)};
+    return Error{ErrorKind::bad_input, fmt::format("partial_rotary_factor is {}: expected 0 to 1",
+                                                   rule.partial_rotary_factor)};
   }
   return {};
 }

@@ -1,4 +1,4 @@
-"""What the golden scripts share: the version check, float32 as text, and writing one case per line."""
+"""What the golden scripts share: version check, float32 as text, one case per line."""
 
 import json
 import pathlib
@@ -45,7 +45,7 @@ def check_versions():
     found = (transformers.__version__, torch.__version__.split("+")[0])
     if found != (TRANSFORMERS, TORCH):
         raise SystemExit(
-            f"golden files are made with transformers {TRANSFORMERS} and torch {TORCH}, found {found}"
+            f"made with transformers {TRANSFORMERS} and torch {TORCH} only, found {found}"
         )
 
 

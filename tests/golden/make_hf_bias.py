@@ -46,7 +46,9 @@ def exact_bucket(relative, bidirectional, buckets, max_distance):
         return first + distance
     wide = buckets - exact
     k = 0
-    while k < wide - 1 and distance**wide * exact ** (k + 1) >= max_distance ** (k + 1) * exact**wide:
+    while (
+        k < wide - 1 and distance**wide * exact ** (k + 1) >= max_distance ** (k + 1) * exact**wide
+    ):
         k += 1
     return first + exact + k
 
@@ -54,16 +56,32 @@ def exact_bucket(relative, bidirectional, buckets, max_distance):
 def t5():
     relative = torch.arange(-REACH, REACH + 1)
     cases = []
-    for buckets, max_distance in ((32, 128), (64, 128), (32, 256), (16, 128), (8, 20), (12, 100), (320, 800), (256, 1024)):
+    for buckets, max_distance in (
+        (32, 128),
+        (64, 128),
+        (32, 256),
+        (16, 128),
+        (8, 20),
+        (12, 100),
+        (320, 800),
+        (256, 1024),
+    ):
         for bidirectional in (True, False):
-            found = T5Attention._relative_position_bucket(relative, bidirectional, buckets, max_distance).tolist()
+            found = T5Attention._relative_position_bucket(
+                relative, bidirectional, buckets, max_distance
+            ).tolist()
             runs = []
-            for where, bucket in zip(relative.tolist(), found):
+            for where, bucket in zip(relative.tolist(), found, strict=True):
                 if not runs or runs[-1][1] != bucket:
                     runs.append([where, bucket])
                 assert bucket == exact_bucket(where, bidirectional, buckets, max_distance), where
-            spec = {"method": "t5_bias", "num_heads": 8, "relative_attention_num_buckets": buckets,
-                    "relative_attention_max_distance": max_distance, "bidirectional": bidirectional}
+            spec = {
+                "method": "t5_bias",
+                "num_heads": 8,
+                "relative_attention_num_buckets": buckets,
+                "relative_attention_max_distance": max_distance,
+                "bidirectional": bidirectional,
+            }
             if (buckets, max_distance, bidirectional) == (320, 800, True):
                 stub = types.SimpleNamespace(num_buckets=buckets, max_distance=max_distance)
                 assert WavLMAttention._relative_positions_bucket(stub, relative).tolist() == found
@@ -76,18 +94,33 @@ def alibi():
     mask = torch.ones(1, 2)
     for heads in (*range(1, 41), 66, 71, 112):
         slopes = build_alibi_tensor(mask, heads, torch.float32)[:, 0, 1]
-        cases.append({"source": "bloom", "spec": {"method": "alibi", "num_heads": heads, "alibi_bias_max": 8},
-                      "slopes": golden_io.float32_list(slopes)})
+        cases.append(
+            {
+                "source": "bloom",
+                "spec": {"method": "alibi", "num_heads": heads, "alibi_bias_max": 8},
+                "slopes": golden_io.float32_list(slopes),
+            }
+        )
     for most in (8, 16):
         for heads in (*range(1, 41), 66, 71, 112):
             slopes = -build_mpt_alibi_tensor(heads, 2, most)[:, 0, 0]
-            cases.append({"source": "mpt", "spec": {"method": "alibi", "num_heads": heads, "alibi_bias_max": most},
-                          "slopes": golden_io.float32_list(slopes)})
+            cases.append(
+                {
+                    "source": "mpt",
+                    "spec": {"method": "alibi", "num_heads": heads, "alibi_bias_max": most},
+                    "slopes": golden_io.float32_list(slopes),
+                }
+            )
     for heads in (12, 71):
         slopes = falcon_alibi(mask, heads, torch.float32)[:, 0, 1]
-        cases.append({"source": "falcon", "note": "slopes rounded to bfloat16; the model also divides the bias by sqrt(head_dim)",
-                      "spec": {"method": "alibi", "num_heads": heads, "alibi_bias_max": 8},
-                      "slopes": golden_io.float32_list(slopes)})
+        cases.append(
+            {
+                "source": "falcon",
+                "note": "bfloat16 slopes; the model also divides the bias by sqrt(head_dim)",
+                "spec": {"method": "alibi", "num_heads": heads, "alibi_bias_max": 8},
+                "slopes": golden_io.float32_list(slopes),
+            }
+        )
     return cases
 
 
@@ -98,22 +131,56 @@ def sinusoidal():
     cases = []
 
     def add(source, formula, dim, table, rows=positions):
-        cases.append({"source": source, "formula": formula, "dim": dim, "positions": positions,
-                      "rows": golden_io.float32_list(table[rows])})
+        cases.append(
+            {
+                "source": source,
+                "formula": formula,
+                "dim": dim,
+                "positions": positions,
+                "rows": golden_io.float32_list(table[rows]),
+            }
+        )
 
     for dim in (4, 8, 10, 32):
-        for source, cls in (("marian", MarianSinusoidalPositionalEmbedding), ("pegasus", PegasusSinusoidalPositionalEmbedding)):
-            add(source, half + "inv_freq 10000^(-2i/dim), float64", dim, cls(count, dim).create_weight())
-        add("xlm", "interleaved sin and cos, inv_freq 10000^(-2i/dim), float64", dim,
-            create_sinusoidal_embeddings(count, dim, torch.empty(count, dim)))
+        for source, cls in (
+            ("marian", MarianSinusoidalPositionalEmbedding),
+            ("pegasus", PegasusSinusoidalPositionalEmbedding),
+        ):
+            add(
+                source,
+                half + "inv_freq 10000^(-2i/dim), float64",
+                dim,
+                cls(count, dim).create_weight(),
+            )
+        add(
+            "xlm",
+            "interleaved sin and cos, inv_freq 10000^(-2i/dim), float64",
+            dim,
+            create_sinusoidal_embeddings(count, dim, torch.empty(count, dim)),
+        )
         add("whisper", half + "inv_freq 10000^(-i/(dim/2-1)), float32", dim, sinusoids(count, dim))
         table = M2M100SinusoidalPositionalEmbedding(count, dim, padding_idx=1).weights
-        add("m2m_100", half + "inv_freq 10000^(-i/(dim/2-1)), float32; token m reads row m + 2", dim, table,
-            [p + 2 for p in positions])
-        add("musicgen", "first half cos, second half sin, inv_freq 10000^(-i/(dim/2-1)), float32", dim,
-            MusicgenSinusoidalPositionalEmbedding(count, dim).weights)
-    add("m2m_100", half + "inv_freq 10000^(-i/(floor(dim/2)-1)), float32, last column 0; token m reads row m + 2", 9,
-        M2M100SinusoidalPositionalEmbedding(count, 9, padding_idx=1).weights, [p + 2 for p in positions])
+        add(
+            "m2m_100",
+            half + "inv_freq 10000^(-i/(dim/2-1)), float32; token m reads row m + 2",
+            dim,
+            table,
+            [p + 2 for p in positions],
+        )
+        add(
+            "musicgen",
+            "first half cos, second half sin, inv_freq 10000^(-i/(dim/2-1)), float32",
+            dim,
+            MusicgenSinusoidalPositionalEmbedding(count, dim).weights,
+        )
+    add(
+        "m2m_100",
+        half
+        + "inv_freq 10000^(-i/(floor(dim/2)-1)), float32, last column 0; token m reads row m + 2",
+        9,
+        M2M100SinusoidalPositionalEmbedding(count, 9, padding_idx=1).weights,
+        [p + 2 for p in positions],
+    )
     return cases
 
 
@@ -128,24 +195,66 @@ def rows():
     cases = []
     for mask in masks:
         for cache_length in (0, 2):
-            read = numbered(OPTLearnedPositionalEmbedding(16, 1))(torch.tensor([mask]), cache_length)
-            cases.append({"source": "opt", "offset": 2, "attention_mask": mask, "cache_length": cache_length,
-                          "rows": read[0, :, 0].int().tolist()})
+            read = numbered(OPTLearnedPositionalEmbedding(16, 1))(
+                torch.tensor([mask]), cache_length
+            )
+            cases.append(
+                {
+                    "source": "opt",
+                    "offset": 2,
+                    "attention_mask": mask,
+                    "cache_length": cache_length,
+                    "rows": read[0, :, 0].int().tolist(),
+                }
+            )
     for tokens, cache_length in ((4, 0), (1, 9)):
         read = numbered(BartLearnedPositionalEmbedding(16, 1))(torch.zeros(1, tokens), cache_length)
-        cases.append({"source": "bart", "offset": 2, "tokens": tokens, "cache_length": cache_length,
-                      "rows": read[0, :, 0].int().tolist()})
+        cases.append(
+            {
+                "source": "bart",
+                "offset": 2,
+                "tokens": tokens,
+                "cache_length": cache_length,
+                "rows": read[0, :, 0].int().tolist(),
+            }
+        )
     for padding in (1, 0):
-        for ids in ([5, 6, 7, 8], [padding, padding, 5, 6], [5, 6, padding, padding], [5, padding, 6, 7]):
+        for ids in (
+            [5, 6, 7, 8],
+            [padding, padding, 5, 6],
+            [5, 6, padding, padding],
+            [5, padding, 6, 7],
+        ):
             for cache_length in (0, 3):
-                found = RobertaEmbeddings.create_position_ids_from_input_ids(torch.tensor([ids]), padding, cache_length)
-                case = {"source": "roberta", "pad_token_id": padding, "input_ids": ids, "cache_length": cache_length}
+                found = RobertaEmbeddings.create_position_ids_from_input_ids(
+                    torch.tensor([ids]), padding, cache_length
+                )
+                case = {
+                    "source": "roberta",
+                    "pad_token_id": padding,
+                    "input_ids": ids,
+                    "cache_length": cache_length,
+                }
                 cases.append(case | {"rows": found[0].tolist()})
             found = FsmtEmbedding.make_positions(torch.tensor([ids]), padding)
-            cases.append({"source": "fsmt", "pad_token_id": padding, "input_ids": ids, "cache_length": 0,
-                          "rows": found[0].tolist()})
+            cases.append(
+                {
+                    "source": "fsmt",
+                    "pad_token_id": padding,
+                    "input_ids": ids,
+                    "cache_length": 0,
+                    "rows": found[0].tolist(),
+                }
+            )
     found = RobertaEmbeddings.create_position_ids_from_inputs_embeds(torch.zeros(1, 4, 2), 1)
-    cases.append({"source": "roberta inputs_embeds", "pad_token_id": 1, "tokens": 4, "rows": found[0].tolist()})
+    cases.append(
+        {
+            "source": "roberta inputs_embeds",
+            "pad_token_id": 1,
+            "tokens": 4,
+            "rows": found[0].tolist(),
+        }
+    )
     return cases
 
 
@@ -153,7 +262,14 @@ def main():
     golden_io.check_versions()
     warnings.simplefilter("ignore")
     transformers.logging.set_verbosity_error()
-    golden_io.write("hf_bias.json", "make_hf_bias.py", t5=t5(), alibi=alibi(), sinusoidal=sinusoidal(), rows=rows())
+    golden_io.write(
+        "hf_bias.json",
+        "make_hf_bias.py",
+        t5=t5(),
+        alibi=alibi(),
+        sinusoidal=sinusoidal(),
+        rows=rows(),
+    )
 
 
 if __name__ == "__main__":

@@ -72,8 +72,17 @@ def plain():
     for base in (100, 1000, 25000, 50000, 150000, 500000, 1e6, 5e6, 1e7, 1e8, 1e11):
         add("plain", 128, base)
     for head_dim, rotary_dim, base in (
-        (64, 16, 1e4), (80, 32, 1e4), (80, 20, 1e4), (96, 24, 1e4), (128, 64, 1e6), (256, 64, 1e4),
-        (256, 64, 1e7), (64, 32, 25000), (192, 64, 5e6), (128, 96, 1e4), (128, 2, 1e4),
+        (64, 16, 1e4),
+        (80, 32, 1e4),
+        (80, 20, 1e4),
+        (96, 24, 1e4),
+        (128, 64, 1e6),
+        (256, 64, 1e4),
+        (256, 64, 1e7),
+        (64, 32, 25000),
+        (192, 64, 5e6),
+        (128, 96, 1e4),
+        (128, 2, 1e4),
     ):
         add("partial", head_dim, base, rotary_dim=rotary_dim)
 
@@ -81,8 +90,16 @@ def plain():
 def linear():
     for factor in (1, 2, 3, 4, 8, 7.5, 16, 64):
         add(f"linear s={factor:g}", 128, 10000, {"rope_type": "linear", "factor": float(factor)})
-    for head_dim, base, factor in ((64, 1e4, 2.5), (80, 1e4, 4), (256, 1e6, 8), (96, 5e5, 32), (2, 1e4, 4)):
-        add(f"linear s={factor:g}", head_dim, base, {"rope_type": "linear", "factor": float(factor)})
+    for head_dim, base, factor in (
+        (64, 1e4, 2.5),
+        (80, 1e4, 4),
+        (256, 1e6, 8),
+        (96, 5e5, 32),
+        (2, 1e4, 4),
+    ):
+        add(
+            f"linear s={factor:g}", head_dim, base, {"rope_type": "linear", "factor": float(factor)}
+        )
     add("linear partial", 96, 10000, {"rope_type": "linear", "factor": 4.0}, rotary_dim=24)
 
 
@@ -90,7 +107,14 @@ def dynamic():
     def case(length, head_dim=128, base=10000, factor=2.0, original=4096, **more):
         schedule = {"rope_type": "dynamic", "factor": factor}
         schedule["original_max_position_embeddings"] = original
-        add(f"dynamic s={factor:g} L0={original}", head_dim, base, schedule, context_length=length, **more)
+        add(
+            f"dynamic s={factor:g} L0={original}",
+            head_dim,
+            base,
+            schedule,
+            context_length=length,
+            **more,
+        )
 
     for length in (None, 1, 4095, 4096, 4097, 5000, 8192, 16384, 131072):
         case(length)
@@ -113,37 +137,144 @@ def yarn():
         case(f"s={factor:g} L0=4096", 128, 10000, factor, 4096)
     case("qwen2.5", 128, 1e6, 4, 32768)
     case("qwen3-next", 256, 1e7, 4, 262144, rotary_dim=64)
-    case("deepseek-v3", 64, 1e4, 40, 4096, beta_fast=32.0, beta_slow=1.0, mscale=1.0, mscale_all_dim=1.0)
+    case(
+        "deepseek-v3",
+        64,
+        1e4,
+        40,
+        4096,
+        beta_fast=32.0,
+        beta_slow=1.0,
+        mscale=1.0,
+        mscale_all_dim=1.0,
+    )
     case("deepseek-v2-lite", 64, 1e4, 40, 4096, mscale=0.707, mscale_all_dim=0.707)
     case("kimi-k2", 64, 5e4, 32, 4096, beta_fast=1.0, beta_slow=1.0, mscale=1.0, mscale_all_dim=1.0)
     case("gpt-oss", 64, 150000, 32, 4096, beta_fast=32.0, beta_slow=1.0, truncate=False)
     case("gpt-oss truncated", 64, 150000, 32, 4096, beta_fast=32.0, beta_slow=1.0, truncate=True)
-    case("devstral-2", 128, 1e6, 64, 4096, beta_fast=4.0, beta_slow=1.0, mscale=1.0, mscale_all_dim=0.0)
-    case("ministral-3", 128, 1e6, 16, 16384, beta_fast=32.0, beta_slow=1.0, mscale=1.0, mscale_all_dim=1.0)
-    case("olmo3", 128, 5e5, 8, 8192, beta_fast=32.0, beta_slow=1.0, attention_factor=1.2079441541679836)
+    case(
+        "devstral-2",
+        128,
+        1e6,
+        64,
+        4096,
+        beta_fast=4.0,
+        beta_slow=1.0,
+        mscale=1.0,
+        mscale_all_dim=0.0,
+    )
+    case(
+        "ministral-3",
+        128,
+        1e6,
+        16,
+        16384,
+        beta_fast=32.0,
+        beta_slow=1.0,
+        mscale=1.0,
+        mscale_all_dim=1.0,
+    )
+    case(
+        "olmo3",
+        128,
+        5e5,
+        8,
+        8192,
+        beta_fast=32.0,
+        beta_slow=1.0,
+        attention_factor=1.2079441541679836,
+    )
     for truncate in (True, False):
-        for head_dim, base, original in ((32, 1e4, 2048), (80, 1e4, 8192), (96, 5e5, 32768), (128, 1e6, 131072), (256, 1e7, 4096)):
-            case(f"truncate={truncate} L0={original}", head_dim, base, 8, original, truncate=truncate)
-        for fast, slow in ((64.0, 1.0), (32.0, 2.0), (4.0, 1.0), (16.0, 0.5), (1.0, 1.0), (8.0, 8.0)):
-            case(f"betas {fast:g} {slow:g} truncate={truncate}", 128, 1e4, 4, 4096,
-                 beta_fast=fast, beta_slow=slow, truncate=truncate)
-    for mscale, all_dim in ((1.0, 1.0), (0.707, 0.707), (0.707, 0.0), (0.0, 0.707), (1.0, 0.5), (0.5, 2.0), (2.0, 1.0)):
-        case(f"mscale={mscale:g} mscale_all_dim={all_dim:g}", 64, 1e4, 40, 4096, mscale=mscale, mscale_all_dim=all_dim)
+        for head_dim, base, original in (
+            (32, 1e4, 2048),
+            (80, 1e4, 8192),
+            (96, 5e5, 32768),
+            (128, 1e6, 131072),
+            (256, 1e7, 4096),
+        ):
+            case(
+                f"truncate={truncate} L0={original}", head_dim, base, 8, original, truncate=truncate
+            )
+        for fast, slow in (
+            (64.0, 1.0),
+            (32.0, 2.0),
+            (4.0, 1.0),
+            (16.0, 0.5),
+            (1.0, 1.0),
+            (8.0, 8.0),
+        ):
+            case(
+                f"betas {fast:g} {slow:g} truncate={truncate}",
+                128,
+                1e4,
+                4,
+                4096,
+                beta_fast=fast,
+                beta_slow=slow,
+                truncate=truncate,
+            )
+    for mscale, all_dim in (
+        (1.0, 1.0),
+        (0.707, 0.707),
+        (0.707, 0.0),
+        (0.0, 0.707),
+        (1.0, 0.5),
+        (0.5, 2.0),
+        (2.0, 1.0),
+    ):
+        case(
+            f"mscale={mscale:g} mscale_all_dim={all_dim:g}",
+            64,
+            1e4,
+            40,
+            4096,
+            mscale=mscale,
+            mscale_all_dim=all_dim,
+        )
     case("mscale only", 64, 1e4, 40, 4096, mscale=0.707)
     case("mscale_all_dim only", 64, 1e4, 40, 4096, mscale_all_dim=1.0)
     for given in (1.0, 0.5, 0.0, 1.5):
         case(f"attention_factor={given:g}", 64, 1e4, 4, 4096, attention_factor=given)
-    case("attention_factor beats mscale", 64, 1e4, 4, 4096, attention_factor=0.9, mscale=1.0, mscale_all_dim=0.5)
+    case(
+        "attention_factor beats mscale",
+        64,
+        1e4,
+        4,
+        4096,
+        attention_factor=0.9,
+        mscale=1.0,
+        mscale_all_dim=0.5,
+    )
     case("factor below one", 64, 1e4, 0.5, 4096, note="the factor stretches; the magnitude stays 1")
     for rotary_dim, head_dim in ((32, 64), (48, 96), (64, 256), (2, 8)):
         case("partial", head_dim, 1e4, 4, 8192, rotary_dim=rotary_dim)
     case("low clamps at 0", 64, 1e4, 4, 64)
-    case("high clamps at d-1", 16, 100, 4, 1 << 20,
-         note="the bound is rotary_dim - 1, not the last pair")
-    case("whole range below 0", 64, 1e4, 4, 4,
-         note="low = 0 and high < 0: the ramp turns over and nothing is interpolated")
-    case("slow above fast", 64, 1e4, 4, 4096, beta_fast=1.0, beta_slow=32.0,
-         note="low > high: the ramp is a falling one; Hugging Face only warns")
+    case(
+        "high clamps at d-1",
+        16,
+        100,
+        4,
+        1 << 20,
+        note="the bound is rotary_dim - 1, not the last pair",
+    )
+    case(
+        "whole range below 0",
+        64,
+        1e4,
+        4,
+        4,
+        note="low = 0 and high < 0: the ramp turns over and nothing is interpolated",
+    )
+    case(
+        "slow above fast",
+        64,
+        1e4,
+        4,
+        4096,
+        beta_fast=1.0,
+        beta_slow=32.0,
+        note="low > high: the ramp is a falling one; Hugging Face only warns",
+    )
 
 
 def llama3():
@@ -166,8 +297,16 @@ def llama3():
     for original in (256, 2048, 32768, 131072):
         case(f"L0={original}", 128, 1e6, 8, 1, 4, original)
     case("partial", 128, 5e5, 8, 1, 4, 8192, rotary_dim=64)
-    case("high below low", 64, 5e5, 8, 4, 1, 8192,
-         note="Hugging Face only warns; the two bands overlap and no pair is smoothed")
+    case(
+        "high below low",
+        64,
+        5e5,
+        8,
+        4,
+        1,
+        8192,
+        note="Hugging Face only warns; the two bands overlap and no pair is smoothed",
+    )
 
 
 def longrope():
@@ -179,7 +318,14 @@ def longrope():
         schedule = {"rope_type": "longrope", "short_factor": factors(count, 1.0, 0.05, 1.0)}
         schedule["long_factor"] = factors(count, 1.05, 0.08, 1.7)
         schedule |= {"original_max_position_embeddings": original, **more}
-        add(f"longrope {name}", head_dim, base, schedule, rotary_dim=rotary_dim, context_length=length)
+        add(
+            f"longrope {name}",
+            head_dim,
+            base,
+            schedule,
+            rotary_dim=rotary_dim,
+            context_length=length,
+        )
 
     for length in (None, 1, 4095, 4096, 4097, 131072):
         case("phi-3", 96, 10000, 4096, length, max_position_embeddings=131072)
@@ -199,9 +345,17 @@ def longrope():
 
 def proportional():
     for head_dim, base, part, factor in (
-        (512, 1e6, 0.25, 1.0), (256, 1e6, 0.25, 1.0), (256, 1e4, 0.5, 1.0), (128, 1e4, 0.75, 1.0),
-        (128, 1e4, 1.0, 1.0), (64, 1e6, 0.25, 8.0), (80, 1e4, 0.3, 1.0), (96, 1e4, 0.34, 2.0),
-        (16, 1e4, 0.125, 1.0), (64, 1e4, 0.0, 1.0), (34, 1e4, 0.5, 4.0),
+        (512, 1e6, 0.25, 1.0),
+        (256, 1e6, 0.25, 1.0),
+        (256, 1e4, 0.5, 1.0),
+        (128, 1e4, 0.75, 1.0),
+        (128, 1e4, 1.0, 1.0),
+        (64, 1e6, 0.25, 8.0),
+        (80, 1e4, 0.3, 1.0),
+        (96, 1e4, 0.34, 2.0),
+        (16, 1e4, 0.125, 1.0),
+        (64, 1e4, 0.0, 1.0),
+        (34, 1e4, 0.5, 4.0),
     ):
         schedule = {"rope_type": "proportional", "partial_rotary_factor": part, "factor": factor}
         add(f"proportional r={part:g} s={factor:g}", head_dim, base, schedule)

@@ -1,11 +1,12 @@
 """Writes hf_models.json: what a config.json means for positions, by the model classes themselves.
 
 models: the configs of model_configs.json (position keys only, as published: old and new key forms).
-saved_defaults: for every model_type with a rotary embedding class, the position keys of the config that
-the class saves when nothing is given. Every entry has `config` and `uses`, one per rotary embedding and
-layer type: inverse frequencies as pair_count and the pairs kept, the attention factor, the pairing that
-the apply function was seen to use (absent: not seen), softmax_scale of the first attention layer,
-`beyond_original` (LongRoPE, first position past the trained length) and `at_twice_maximum` (dynamic).
+saved_defaults: for every model_type with a rotary embedding class, the position keys of the config
+that the class saves when nothing is given. Every entry has `config` and `uses`, one per rotary
+embedding and layer type: inverse frequencies as pair_count and the pairs kept, the attention
+factor, the pairing that the apply function was seen to use (absent: not seen), softmax_scale of
+the first attention layer, `beyond_original` (LongRoPE, first position past the trained length) and
+`at_twice_maximum` (dynamic).
 `layer_types` maps a type to its layers as the config class fills them in. `uses` is empty where the
 model does not rotate; `error` replaces it where Hugging Face cannot build the model.
 """
@@ -64,23 +65,33 @@ def parts(config):
 
 
 def rotary_class(module, config, vision):
-    """The rotary embedding class that takes this config."""
-    def fits(cls):
-        wanted = inspect.signature(cls.__init__).parameters.get("config")
-        hint = wanted and str(getattr(wanted.annotation, "__name__", wanted.annotation))
-        return not hint or hint in (type(config).__name__, "_empty") or not hint.endswith(type(config).__name__)
-
-    classes = [c for n, c in vars(module).items()
-               if inspect.isclass(c) and n.endswith("RotaryEmbedding") and c.__module__ == module.__name__]
-    classes = [c for c in classes if ("Vision" in c.__name__) == vision and "Audio" not in c.__name__]
-    classes = [c for c in classes if "config" in inspect.signature(c.__init__).parameters and fits(c)]
-    return classes[0] if len(classes) == 1 else None
+    """The rotary embedding class of a module for its text or its vision part, or None."""
+    classes = [
+        c
+        for n, c in vars(module).items()
+        if inspect.isclass(c) and n.endswith("RotaryEmbedding") and c.__module__ == module.__name__
+    ]
+    classes = [
+        c for c in classes if ("Vision" in c.__name__) == vision and "Audio" not in c.__name__
+    ]
+    classes = [c for c in classes if "config" in inspect.signature(c.__init__).parameters]
+    if len(classes) > 1:
+        raise LookupError(f"{len(classes)} rotary embeddings for {type(config).__name__}")
+    return classes[0] if classes else None
 
 
 def pairing(module, embedding, layer_type, config, count):
-    """"half_split" or "interleaved": which two inputs the module's apply function turns together."""
-    names = [n for n in ("apply_rotary_pos_emb_interleave", "apply_rotary_pos_emb", "apply_rotary_emb", "apply_rotary_pos_emb_vision")
-             if hasattr(module, n)]
+    """Which two inputs the module's apply function turns together, as a layout name or None."""
+    names = [
+        n
+        for n in (
+            "apply_rotary_pos_emb_interleave",
+            "apply_rotary_pos_emb",
+            "apply_rotary_emb",
+            "apply_rotary_pos_emb_vision",
+        )
+        if hasattr(module, n)
+    ]
     if not getattr(config, "rope_interleave", True) and len(names) > 1:
         names = names[1:]
     if not names or count < 2:
@@ -104,7 +115,7 @@ def pairing(module, embedding, layer_type, config, count):
     except Exception:  # a call with other arguments than the usual ones
         return None
     mates = [j for j in range(1, width) if reached[j] == reached[0]]
-    return {(1,): "interleaved", (count,): "half_split"}.get(tuple(mates)) if count > 1 else None
+    return {(1,): "interleaved", (count,): "half_split"}.get(tuple(mates))
 
 
 def softmax_scale(module, config, cls):
@@ -158,7 +169,7 @@ def uses(config):
         if "embed_positions" in table:  # GPT-J and CodeGen keep a table of sin and cos instead
             sin, cos = table["embed_positions"][1].double().chunk(2)
             table = {"inv_freq": torch.atan2(sin, cos).float()}
-        for name, tensor in table.items():
+        for name, tensor in sorted(table.items()):
             if not name.endswith("inv_freq") or "original" in name:
                 continue
             layer_type = name.removesuffix("inv_freq").rstrip("_")
@@ -173,7 +184,11 @@ def uses(config):
             if scale is not None:
                 entry["softmax_scale"] = scale
             applied = applied_factor(embedding, layer_type)
-            if applied and abs(applied - entry["attention_factor"]) > 1e-6 and "embed_positions" not in table:
+            if (
+                applied
+                and abs(applied - entry["attention_factor"]) > 1e-6
+                and "embed_positions" not in table
+            ):
                 entry["applied_factor"] = golden_io.Float32(applied)
             kind = getattr(embedding, "rope_type", None)
             if kind in ("longrope", "dynamic") and "inv_freq" in table:
@@ -182,7 +197,9 @@ def uses(config):
                     length = part.rope_parameters["original_max_position_embeddings"] + 1
                 embedding(torch.zeros(1), torch.tensor([[length - 1]]))
                 label = "beyond_original" if kind == "longrope" else "at_twice_maximum"
-                if kind == "dynamic" or hasattr(embedding, "long_inv_freq"):  # PhiMoE never turns to long
+                if kind == "dynamic" or hasattr(
+                    embedding, "long_inv_freq"
+                ):  # PhiMoE never turns to long
                     entry[label] = frequencies(embedding.inv_freq)["inv_freq"]
             if hasattr(embedding, "mrope_section"):
                 entry["mrope_section"] = list(embedding.mrope_section)
@@ -200,7 +217,9 @@ def entry(name, given):
         row["uses"] = uses(config)
         types = getattr(config.get_text_config(), "layer_types", None)
         if types and row["uses"]:
-            row["layer_types"] = {t: [k for k, u in enumerate(types) if u == t] for t in sorted(set(types))}
+            row["layer_types"] = {
+                t: [k for k, u in enumerate(types) if u == t] for t in sorted(set(types))
+            }
     except Exception as error:  # recorded: a config Hugging Face cannot read is a result too
         row["error"] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
     return row
@@ -219,7 +238,7 @@ def saved_defaults():
             if len(parts(config)) > 1 or config.get_text_config() is not config or not uses(config):
                 continue
             given = {"model_type": model_type} | position_keys(config.to_dict())
-            given = json.loads(json.dumps(given, allow_nan=False))
+            given = json.loads(json.dumps(given, allow_nan=False, sort_keys=True))
         except Exception:  # a composite config without defaults
             continue
         rows.append(entry(model_type, given))
@@ -231,7 +250,9 @@ def main():
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     transformers.logging.set_verbosity_error()
-    golden_io.write("hf_models.json", "make_model_golden.py", models=models(), saved_defaults=saved_defaults())
+    golden_io.write(
+        "hf_models.json", "make_model_golden.py", models=models(), saved_defaults=saved_defaults()
+    )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,85 @@
+#include "hodometer/methods/alibi.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "hodometer/methods/testing-inl.h"
+
+namespace hodometer {
+namespace {
+
+using testing::action_of;
+using testing::refusal;
+
+std::vector<double> slopes_of(const std::string& members) {
+  return action_of<DistanceBias>(R"({"method":"alibi",)" + members + "}").slopes;
+}
+
+TEST(Alibi, PowersOfTwo) {
+  const auto slopes = slopes_of(R"("num_heads":8)");
+  ASSERT_EQ(slopes.size(), 8u);
+  for (int h = 0; h < 8; ++h) EXPECT_EQ(slopes[static_cast<size_t>(h)], std::exp2(-(h + 1)));
+}
+
+// One series over all heads, the exponent h in place of h + 1, a crash at 6 heads.
+TEST(Alibi, OtherHeadCountsTakeTwoSeries) {
+  const std::vector<double> twelve = {.5,       .25,       .125,    .0625,   .03125,  .015625,
+                                      .0078125, .00390625, .707107, .353553, .176777, .0883883};
+  const auto got = slopes_of(R"("num_heads":12)");
+  for (size_t h = 0; h < 12; ++h) EXPECT_NEAR(got[h], twelve[h], 5e-7) << h;
+  EXPECT_EQ(slopes_of(R"("num_heads":6)"),
+            (std::vector<double>{0.25, 0.0625, 0.015625, 0.00390625, 0.5, 0.125}));
+  const auto forty = slopes_of(R"("num_heads":40)");
+  EXPECT_EQ(forty[31], 0.00390625);
+  EXPECT_NEAR(forty[32], 0.917004, 5e-7);
+  EXPECT_NEAR(forty[39], 0.272627, 5e-7);
+  const auto many = slopes_of(R"("num_heads":66)");
+  EXPECT_NEAR(many[64], 0.957603, 5e-7);
+  EXPECT_NEAR(many[65], 0.878126, 5e-7);
+}
+
+TEST(Alibi, OneSeriesIsThePapersText) {
+  const auto slopes = slopes_of(R"("num_heads":12,"slope_series":"one_series")");
+  EXPECT_NEAR(slopes[0], 0.629961, 5e-7);
+  EXPECT_NEAR(slopes[1], 0.396850, 5e-7);
+  EXPECT_NEAR(slopes[2], 0.25, 1e-15);
+}
+
+TEST(Alibi, OtherBiasMaximum) {
+  const auto slopes = slopes_of(R"("num_heads":12,"alibi_bias_max":16)");
+  EXPECT_EQ(slopes[0], .25);
+  EXPECT_NEAR(slopes[7], 1.52588e-5, 5e-11);
+  EXPECT_EQ(slopes[8], .5);
+  EXPECT_EQ(slopes[11], .0078125);
+}
+
+// A rank that computes slopes from its own head count is wrong on every rank but the first.
+TEST(Alibi, AShardTakesItsSlopesFromTheWhole) {
+  const auto whole = slopes_of(R"("num_heads":16)");
+  EXPECT_NEAR(whole[8], 0.044194, 5e-7);
+  EXPECT_NEAR(whole[15], 0.003906, 5e-7);
+  const auto shard = slopes_of(R"("slopes":[0.0441941738,0.03125])");
+  EXPECT_EQ(shard.size(), 2u);
+}
+
+TEST(Alibi, AgreesWithBloomAndMpt) {
+  const Json cases = testing::golden("hf_bias.json")["alibi"];
+  int compared = 0;
+  for (const Json& one : cases) {
+    if (one["source"] == "falcon") continue;  // rounds its slopes to bfloat16
+    const auto got = action_of<DistanceBias>(one["spec"].dump()).slopes;
+    ASSERT_EQ(got.size(), one["slopes"].size());
+    for (size_t h = 0; h < got.size(); ++h) {
+      const double want = one["slopes"][h];
+      EXPECT_NEAR(got[h], want, 8e-7 * want) << one["spec"].dump() << " head " << h;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 1000);
+}
+
+}  // namespace
+}  // namespace hodometer
