@@ -47,71 +47,78 @@ struct CosSinConstants {
   }
 };
 
-// Added to every phase, so that its upper 32 bits are rounded and its lower 32 bits, with their top
-// bit flipped, are the signed rest: small angles keep all their bits on both sides of zero.
-inline constexpr uint64_t kPhaseBias = uint64_t{1} << 31;
+// A phase, a fraction of a turn times 2^64, in two halves of 32 bits: high is rounded to the nearest,
+// so that low is what is left as a signed number. Small angles keep all their bits on both sides of
+// zero.
+template <class DF>
+struct SplitPhase {
+  hn::VFromD<hn::RebindToSigned<DF>> high, low;
+};
 
-// `even` holds the biased phases of pairs 0, 2, 4, ... and `odd` those of 1, 3, 5, ...; the results
-// are in order. Bounds: angle_rows.h.
-template <class DF, class V64>
-HWY_INLINE void CosSinOfPhases(DF df, const CosSinConstants<DF>& k, V64 even, V64 odd,
-                               hn::VFromD<DF>& cos, hn::VFromD<DF>& sin) {
+// The row of one vector of pairs. Bounds: angle_rows.h.
+template <class DF>
+HWY_INLINE void StoreCosSin(DF df, const CosSinConstants<DF>& k, const SplitPhase<DF>& phase,
+                            float* HWY_RESTRICT cos, float* HWY_RESTRICT sin) {
   const hn::RebindToSigned<DF> di;
-  const auto high = hn::OddEven(hn::BitCast(di, odd), hn::BitCast(di, hn::ShiftRight<32>(even)));
-  const auto low = hn::OddEven(hn::BitCast(di, hn::ShiftLeft<32>(odd)), hn::BitCast(di, even));
-  const auto sign_bit = hn::Set(di, static_cast<int32_t>(0x80000000u));
-
   // Without its two top bits, a fraction of a turn is a fraction of a quarter turn; as a signed
   // number it is the distance to the nearest quarter.
-  const auto to_quarter = hn::ConvertTo(df, hn::ShiftLeft<2>(high));
-  const auto rest = hn::ConvertTo(df, hn::Xor(low, sign_bit));
-  const auto t = hn::MulAdd(rest, hn::Set(df, 0x1p-62f), hn::Mul(to_quarter, hn::Set(df, 0x1p-32f)));
+  const auto t = hn::MulAdd(
+      hn::ConvertTo(df, phase.low), hn::Set(df, 0x1p-62f),
+      hn::Mul(hn::ConvertTo(df, hn::ShiftLeft<2>(phase.high)), hn::Set(df, 0x1p-32f)));
   const auto z = hn::Mul(t, t);
-
   const auto s = hn::MulAdd(z, hn::MulAdd(z, hn::MulAdd(z, k.s3, k.s2), k.s1), k.s0);
   const auto c = hn::MulAdd(z, hn::MulAdd(z, hn::MulAdd(z, k.c3, k.c2), k.c1), k.c0);
   const auto near_sin = hn::MulAdd(t, k.sin_lead, hn::Mul(t, s));
   const auto near_cos = hn::MulAdd(z, c, k.cos_lead);
 
   // The number of that quarter in the two top bits: odd quarters swap sine and cosine, quarters 2
-  // and 3 negate the sine, 1 and 2 the cosine.
-  const auto quarter = hn::Add(high, hn::Set(di, 1 << 29));
-  const auto swap = hn::ShiftLeft<1>(quarter);
-  const auto swap_float = hn::BitCast(df, swap);
-  const auto sin_sign = hn::BitCast(df, hn::And(quarter, sign_bit));
-  const auto cos_sign = hn::BitCast(df, hn::And(hn::Xor(quarter, swap), sign_bit));
-  sin = hn::Xor(hn::IfNegativeThenElse(swap_float, near_cos, near_sin), sin_sign);
-  cos = hn::Xor(hn::IfNegativeThenElse(swap_float, near_sin, near_cos), cos_sign);
+  // and 3 negate the sine, 1 and 2 (that is, 2 and 3 after one more) the cosine.
+  const auto quarter = hn::Add(phase.high, hn::Set(di, 1 << 29));
+  const auto sign_bit = hn::Set(di, static_cast<int32_t>(0x80000000u));
+  const auto sin_sign = hn::And(quarter, sign_bit);
+  const auto cos_sign = hn::And(hn::Add(quarter, hn::Set(di, 1 << 30)), sign_bit);
+  const auto swap = hn::BroadcastSignBit(hn::ShiftLeft<1>(quarter));
+  const auto differ =
+      hn::And(hn::Xor(hn::BitCast(di, near_sin), hn::BitCast(di, near_cos)), swap);
+  const auto sin_bits = hn::Xor(hn::Xor(hn::BitCast(di, near_sin), differ), sin_sign);
+  const auto cos_bits = hn::Xor(hn::Xor(hn::BitCast(di, near_cos), differ), cos_sign);
+  hn::StoreU(hn::BitCast(df, sin_bits), df, sin);
+  hn::StoreU(hn::BitCast(df, cos_bits), df, cos);
 }
 
 // The rows of at most kRowPairs pairs, token after token. Lives on the stack.
 class RowMaker {
   using DF = hn::ScalableTag<float>;
-  using D64 = hn::ScalableTag<uint64_t>;
+  using DI = hn::RebindToSigned<DF>;
+  using D64 = hn::RepartitionToWide<hn::RebindToUnsigned<DF>>;
+  static constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(DF()));
 
  public:
   // Rows of pairs [begin, begin + count).
   RowMaker(const AngleRows& rows, Direction direction, int64_t begin, int64_t count)
       : rows_(rows),
+        constants_(DF(), static_cast<double>(rows.magnitude)),
         begin_(begin),
         count_(count),
-        backward_(direction == Direction::inverse),
-        exact_(std::get_if<ExactAngles>(&rows.angles) != nullptr),
+        padded_((count + kLanes - 1) / kLanes * kLanes),
+        sign_(direction == Direction::inverse ? ~uint64_t{0} : 1),
+        exact_(std::get_if<ExactAngles>(&rows.angles)),
         fractional_(std::get_if<FractionalList>(&rows.positions) != nullptr) {
-    const int64_t lanes = hn::Lanes(DF());
-    padded_ = (count + lanes - 1) / lanes * lanes;
-    if (!exact_ || fractional_) return;
-    Arrange(std::get_if<ExactAngles>(&rows.angles)->steps + begin, steps_, 0);
+    if (exact_ == nullptr || fractional_) return;
+    steps_ = exact_->steps + begin;
+    if (padded_ == count_) return;
+    std::copy_n(steps_, count_, buffer_);
+    std::fill(buffer_ + count_, buffer_ + padded_, 0);
+    steps_ = buffer_;
   }
 
   // Writes the row of a token to cos() and sin().
   void Make(int64_t token) {
-    if (exact_) {
-      MakePhases(token);
-      MakeCosSin(cos_, sin_);
+    if (exact_ != nullptr) {
+      MakeExact(token, cos_, sin_);
     } else {
       internal::float32_row(rows_, token, begin_, count_, cos_, sin_);
-      if (backward_) {
+      if (sign_ != 1) {
         for (int64_t j = 0; j < count_; ++j) sin_[j] = -sin_[j];
       }
     }
@@ -124,69 +131,112 @@ class RowMaker {
     }
   }
 
+  // Writes the row of a token to count floats each.
+  void MakeInto(int64_t token, float* cos_out, float* sin_out) {
+    if (exact_ != nullptr && rows_.decay == nullptr && padded_ == count_) {
+      MakeExact(token, cos_out, sin_out);
+      return;
+    }
+    Make(token);
+    std::copy_n(cos_, count_, cos_out);
+    std::copy_n(sin_, count_, sin_out);
+  }
+
   const float* cos() const { return cos_; }
   const float* sin() const { return sin_; }
 
  private:
-  // Pairs to the order that CosSinOfPhases wants: within each vector's worth of pairs first the
-  // even ones, then the odd ones; negated where the angles are. Pairs beyond the last are zero.
-  void Arrange(const uint64_t* in, uint64_t* out, uint64_t bias) const {
-    const int64_t lanes = hn::Lanes(DF());
-    for (int64_t block = 0; block < padded_; block += lanes) {
-      for (int64_t i = 0; i < lanes; ++i) {
-        const int64_t pair = block + i;
-        const int64_t slot = block + i / 2 + (i % 2) * (lanes / 2);
-        out[slot] = bias + (pair < count_ ? (backward_ ? 0 - in[pair] : in[pair]) : 0);
-      }
-    }
-  }
-
-  void MakePhases(int64_t token) {
-    if (fractional_ || rows_.axes != nullptr) {
-      uint64_t phases[internal::kRowPairs];
-      (fractional_ ? internal::fractional_phases
-                   : internal::phases_of_axes)(rows_, token, begin_, count_, phases);
-      Arrange(phases, phases_, kPhaseBias);
-      return;
-    }
-    const D64 d;
-    const int64_t lanes = hn::Lanes(d);
-    const auto position = static_cast<uint64_t>(internal::integer_position(rows_, token, 0));
-    if (started_ && position == position_ + 1) {  // one exact addition away
-      for (int64_t j = 0; j < padded_; j += lanes) {
-        hn::Store(hn::Add(hn::Load(d, phases_ + j), hn::Load(d, steps_ + j)), d, phases_ + j);
-      }
+  // Writes whole vectors.
+  HWY_INLINE void MakeExact(int64_t token, float* cos_out, float* sin_out) {
+    if (fractional_) {
+      internal::fractional_phases(rows_, token, begin_, count_, buffer_);
+      MakeFrom(buffer_, sign_, cos_out, sin_out);
+    } else if (rows_.axes != nullptr) {
+      uint64_t phases[internal::kRowPairs] = {};
+      internal::phases_of_axes(rows_, token, begin_, count_, phases);
+      MakeFrom(phases, sign_, cos_out, sin_out);
     } else {
-      for (int64_t j = 0; j < padded_; ++j) phases_[j] = position * steps_[j] + kPhaseBias;
+      const auto position = static_cast<uint64_t>(internal::integer_position(rows_, token, 0));
+      if (token > 0 && position == position_ + 1) {
+        MakeNext(cos_out, sin_out);
+      } else {
+        MakeFrom(steps_, position * sign_, cos_out, sin_out);
+      }
+      position_ = position;
     }
-    position_ = position;
-    started_ = true;
   }
 
-  void MakeCosSin(float* HWY_RESTRICT cos_out, float* HWY_RESTRICT sin_out) const {
-    const DF df;
+  // The row of the phases factors[j] * factor.
+  HWY_INLINE void MakeFrom(const uint64_t* factors, uint64_t factor, float* cos_out,
+                           float* sin_out) {
     const D64 d;
-    const CosSinConstants<DF> constants(df, static_cast<double>(rows_.magnitude));
-    const int64_t lanes = hn::Lanes(df);
-    for (int64_t j = 0; j < padded_; j += lanes) {
-      auto c = hn::Undefined(df), s = c;
-      CosSinOfPhases(df, constants, hn::Load(d, phases_ + j),
-                     hn::Load(d, phases_ + j + lanes / 2), c, s);
-      hn::Store(c, df, cos_out + j);
-      hn::Store(s, df, sin_out + j);
+    const hn::RebindToUnsigned<DF> du;
+    const auto f = hn::Set(d, factor);
+    const auto half = hn::Set(d, uint64_t{1} << 31);
+    const CosSinConstants<DF> constants = constants_;
+    for (int64_t j = 0; j < padded_; j += kLanes) {
+      const auto lower = hn::Mul(hn::LoadU(d, factors + j), f);
+      const auto upper = hn::Mul(hn::LoadU(d, factors + j + kLanes / 2), f);
+      const auto low = hn::ConcatEven(du, hn::BitCast(du, upper), hn::BitCast(du, lower));
+      const auto high = hn::ConcatOdd(du, hn::BitCast(du, hn::Add(upper, half)),
+                                      hn::BitCast(du, hn::Add(lower, half)));
+      const SplitPhase<DF> phase{hn::BitCast(DI(), high), hn::BitCast(DI(), low)};
+      Keep(phase, j);
+      StoreCosSin(DF(), constants, phase, cos_out + j, sin_out + j);
     }
+  }
+
+  // The row one step after the last: the next position is one exact addition away.
+  HWY_INLINE void MakeNext(float* cos_out, float* sin_out) {
+    if (!can_advance_) SplitSteps();
+    const DI di;
+    const CosSinConstants<DF> constants = constants_;
+    for (int64_t j = 0; j < padded_; j += kLanes) {
+      // The carry out of the unsigned sum of the lower halves; both sides are less by 2^31, for the
+      // comparison is of signed numbers.
+      const auto low = hn::Add(hn::Load(di, low_ + j), hn::Load(di, step_low_ + j));
+      const auto carry = hn::VecFromMask(di, hn::Lt(low, hn::Load(di, step_low_less_ + j)));
+      const auto high =
+          hn::Sub(hn::Add(hn::Load(di, high_ + j), hn::Load(di, step_high_ + j)), carry);
+      const SplitPhase<DF> phase{high, low};
+      Keep(phase, j);
+      StoreCosSin(DF(), constants, phase, cos_out + j, sin_out + j);
+    }
+  }
+
+  HWY_INLINE void Keep(const SplitPhase<DF>& phase, int64_t j) {
+    hn::Store(phase.high, DI(), high_ + j);
+    hn::Store(phase.low, DI(), low_ + j);
+  }
+
+  void SplitSteps() {
+    for (int64_t j = 0; j < padded_; ++j) {
+      const uint64_t step = steps_[j] * sign_;
+      const auto low = static_cast<uint32_t>(step);
+      step_low_[j] = static_cast<int32_t>(low);
+      step_low_less_[j] = static_cast<int32_t>(low ^ 0x80000000u);
+      step_high_[j] = static_cast<int32_t>(step >> 32);
+    }
+    can_advance_ = true;
   }
 
   const AngleRows& rows_;
-  const int64_t begin_, count_;
-  const bool backward_, exact_, fractional_;
-  int64_t padded_;
-  bool started_ = false;
-  uint64_t position_ = 0;  // whose phases these are, once started
-  HWY_ALIGN uint64_t steps_[internal::kRowPairs];
-  HWY_ALIGN uint64_t phases_[internal::kRowPairs];
+  const CosSinConstants<DF> constants_;
+  const int64_t begin_, count_, padded_;
+  const uint64_t sign_;  // 1, or -1 where angles are negated
+  const ExactAngles* const exact_;
+  const bool fractional_;
+  bool can_advance_ = false;  // the split steps are there
+  uint64_t position_ = 0;     // of the last row
+  const uint64_t* steps_ = nullptr;
   HWY_ALIGN float cos_[internal::kRowPairs];
   HWY_ALIGN float sin_[internal::kRowPairs];
+  HWY_ALIGN int32_t high_[internal::kRowPairs];
+  HWY_ALIGN int32_t low_[internal::kRowPairs];
+  HWY_ALIGN int32_t step_high_[internal::kRowPairs];
+  HWY_ALIGN int32_t step_low_[internal::kRowPairs];
+  HWY_ALIGN int32_t step_low_less_[internal::kRowPairs];
+  HWY_ALIGN uint64_t buffer_[internal::kRowPairs];
 };
 
 }  // namespace hodometer::HWY_NAMESPACE

@@ -1,7 +1,6 @@
 #include "hodometer/kernels/make_table.h"
 
 #include <algorithm>
-#include <cstring>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "hodometer/kernels/make_table.cc"
@@ -17,10 +16,7 @@ void MakeTable(const AngleRows& rows, float* cos, float* sin, int64_t row_stride
     const int64_t count = std::min(internal::kRowPairs, rows.pairs - begin);
     RowMaker row(rows, Direction::forward, begin, count);
     for (int64_t i = 0; i < rows.tokens; ++i) {
-      row.Make(i);
-      const size_t bytes = static_cast<size_t>(count) * sizeof(float);
-      std::memcpy(cos + i * row_stride + begin, row.cos(), bytes);
-      std::memcpy(sin + i * row_stride + begin, row.sin(), bytes);
+      row.MakeInto(i, cos + i * row_stride + begin, sin + i * row_stride + begin);
     }
   }
 }

@@ -38,6 +38,21 @@ struct HalfSplitTurn {
     }
   }
   HWY_INLINE void Turn(const T* src, T* dst, int64_t distance) const {
+    if constexpr (kVectors % 2 == 0) {
+      for (int i = 0; i < kVectors; i += 2) {
+      const int64_t at = i * kPairs / kVectors;
+      const int64_t at1 = (i+1) * kPairs / kVectors;
+      const V x = LoadLanes(DF(), Lane(), src + at);
+      const V x1 = LoadLanes(DF(), Lane(), src + at1);
+      const V y = LoadLanes(DF(), Lane(), src + at + distance);
+      const V y1 = LoadLanes(DF(), Lane(), src + at1 + distance);
+      StoreLanes(DF(), Lane(), hn::NegMulAdd(y, s[i], hn::Mul(x, c[i])), dst + at);
+      StoreLanes(DF(), Lane(), hn::NegMulAdd(y1, s[i+1], hn::Mul(x1, c[i+1])), dst + at1);
+      StoreLanes(DF(), Lane(), hn::MulAdd(x, s[i], hn::Mul(y, c[i])), dst + at + distance);
+      StoreLanes(DF(), Lane(), hn::MulAdd(x1, s[i+1], hn::Mul(y1, c[i+1])), dst + at1 + distance);
+      }
+      return;
+    }
     for (int i = 0; i < kVectors; ++i) {
       const int64_t at = i * kPairs / kVectors;
       const V x = LoadLanes(DF(), Lane(), src + at);
@@ -209,7 +224,7 @@ HWY_INLINE void TurnTail(const float* cos, const float* sin, int64_t begin, int6
 
 // Registers for cosines and sines: half of what there is, so that the heads need not reload them.
 #if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
-inline constexpr int kHeldVectors = 4;
+inline constexpr int kHeldVectors = 8;
 #else
 inline constexpr int kHeldVectors = 8;
 #endif
