@@ -20,7 +20,7 @@ struct RotateOptions {
   /// inverse undoes forward: the negated angles, and the reciprocals of magnitude and decay.
   Direction direction = Direction::forward;
   /// Read, and then needed, only when the plan has a decay (xPos): queries grow where keys shrink.
-  std::optional<HeadRole> role;
+  std::optional<HeadRole> role = {};
 };
 
 /// Turns the heads of every tensor in place, by the positions of their tokens.

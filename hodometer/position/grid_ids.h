@@ -41,7 +41,7 @@ struct ImagePart {
 struct VideoPart {
   PatchGrid grid;
   /// Time between two frames of the grid. Absent: frames are 1 apart (Qwen2-VL).
-  std::optional<double> seconds_per_grid;
+  std::optional<double> seconds_per_grid = {};
 };
 using MropePart = std::variant<TextPart, ImagePart, VideoPart>;
 
@@ -58,7 +58,7 @@ enum class MropeAdvance : uint8_t {
 /// merge 2, every frame a video part of its own between timestamps that are text.
 struct MropeRule {
   int64_t spatial_merge_size = 0;
-  std::optional<double> tokens_per_second;
+  std::optional<double> tokens_per_second = {};
   MropeAdvance advance = MropeAdvance::past_largest;
 };
 

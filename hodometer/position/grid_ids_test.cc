@@ -17,7 +17,7 @@ Ids axis(const AxisIds& made, int64_t index) {
 // Fault: running ids for patches, which lose the layout of the image without an error.
 TEST(MropeIds, TextImageText) {
   const std::vector<MropePart> parts{TextPart{5}, ImagePart{{1, 4, 4}}, TextPart{1}};
-  const MropeIds made = *mrope_ids(parts, {.spatial_merge_size = 2, .tokens_per_second = {}});
+  const MropeIds made = *mrope_ids(parts, {.spatial_merge_size = 2});
   EXPECT_EQ(axis(made.positions, 0), (Ids{0, 1, 2, 3, 4, 5, 5, 5, 5, 7}));
   EXPECT_EQ(axis(made.positions, 1), (Ids{0, 1, 2, 3, 4, 5, 5, 6, 6, 7}));
   EXPECT_EQ(axis(made.positions, 2), (Ids{0, 1, 2, 3, 4, 5, 6, 5, 6, 7}));
@@ -77,7 +77,7 @@ TEST(MropeIds, AgreeWithHuggingFace) {
   const nlohmann::json cases = nlohmann::json::parse(file)["mrope"];
   int compared = 0;
   for (const auto& one : cases) {
-    MropeRule rule{.spatial_merge_size = one["spatial_merge_size"], .tokens_per_second = {}};
+    MropeRule rule{.spatial_merge_size = one["spatial_merge_size"]};
     if (one.contains("tokens_per_second")) rule.tokens_per_second = one["tokens_per_second"];
     for (size_t row = 0; row < one["rows"].size(); ++row) {
       const std::vector<MropePart> parts = parts_of(one["rows"][row], one);
@@ -99,20 +99,20 @@ TEST(MropeIds, RefuseWhatDoesNotFit) {
   const auto message = [](const MropePart& part, const MropeRule& rule) {
     return mrope_ids({&part, 1}, rule).error().message;
   };
-  EXPECT_EQ(message(ImagePart{{1, 5, 4}}, {.spatial_merge_size = 2, .tokens_per_second = {}}),
+  EXPECT_EQ(message(ImagePart{{1, 5, 4}}, {.spatial_merge_size = 2}),
             "mrope_ids: grid 5 x 4 and merge size 2: expected a positive size that divides both");
   EXPECT_EQ(message(ImagePart{{1, 4, 4}}, {}),
             "mrope_ids: grid 4 x 4 and merge size 0: expected a positive size that divides both");
-  EXPECT_EQ(message(TextPart{-1}, {.spatial_merge_size = 2, .tokens_per_second = {}}),
+  EXPECT_EQ(message(TextPart{-1}, {.spatial_merge_size = 2}),
             "mrope_ids: a text of -1 tokens: expected 0 to 2147483648 tokens in all");
-  EXPECT_EQ(message(VideoPart{{1, 4, 4}, 2.0}, {.spatial_merge_size = 2, .tokens_per_second = {}}),
+  EXPECT_EQ(message(VideoPart{{1, 4, 4}, 2.0}, {.spatial_merge_size = 2}),
             "mrope_ids: seconds_per_grid is 2 but the rule has no tokens_per_second: expected both "
             "or neither");
   EXPECT_FALSE(mrope_ids(std::vector<MropePart>{VideoPart{{1, 4, 4}, -1.0}},
                          {.spatial_merge_size = 2, .tokens_per_second = 2.0})
                    .ok());
   EXPECT_FALSE(mrope_ids(std::vector<MropePart>{ImagePart{{1 << 20, 1 << 20, 1 << 20}}},
-                         {.spatial_merge_size = 1, .tokens_per_second = {}})
+                         {.spatial_merge_size = 1})
                    .ok());
 }
 
