@@ -22,8 +22,8 @@ void RotateBlock(const AngleRows& rows, Direction direction, const PairLanes& la
   using T = typename Lane::Memory;
   const bool in_place = block.src == block.dst;
   const bool copy_rest = !in_place && 2 * rows.pairs < block.head_dim;
-  const int64_t heads_at_once = std::max<int64_t>(
-      1, kHeadBlockBytes / (2 * rows.pairs * static_cast<int64_t>(sizeof(T))));
+  const int64_t head_bytes = 2 * std::max<int64_t>(1, rows.pairs) * static_cast<int64_t>(sizeof(T));
+  const int64_t heads_at_once = std::max<int64_t>(1, kHeadBlockBytes / head_bytes);
   const bool half_split = lanes.layout == PairLayout::half_split;
 
   for (int64_t begin = 0; begin < rows.pairs; begin += internal::kRowPairs) {
