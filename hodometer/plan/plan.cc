@@ -11,7 +11,7 @@ AnglePlan plan_angles(const std::vector<Real>& inv_freq) {
   AnglePlan angles;
   for (const Real& w : inv_freq) {
     angles.step.push_back(phase_step(w));
-    angles.inv_freq.push_back(w.to_double());
+    angles.turns.push_back((w / (pi * 2.0)).to_double());
     angles.inv_freq_float32.push_back(static_cast<float>(w.to_double()));
   }
   return angles;

@@ -34,7 +34,7 @@ inline constexpr int64_t max_position = (int64_t{1} << 31) - 1;
 struct AnglePlan {
   std::vector<uint64_t> step = {};           ///< phase per position, in 2^-64 turns
   std::vector<float> inv_freq_float32 = {};  ///< radians per position, for AngleMode::float32
-  std::vector<double> inv_freq = {};         ///< radians per position, for fractional positions
+  std::vector<double> turns = {};            ///< turns per position, for fractional positions
 };
 
 /// A RotatePairs made ready.

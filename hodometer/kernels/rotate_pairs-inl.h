@@ -1,0 +1,266 @@
+// Turns the pairs of heads by a row of cosines and sines. Included once per Highway target.
+
+#include "hodometer/kernels/highway_config.h"
+
+#if defined(HODOMETER_KERNELS_ROTATE_PAIRS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HODOMETER_KERNELS_ROTATE_PAIRS_INL_H_
+#undef HODOMETER_KERNELS_ROTATE_PAIRS_INL_H_
+#else
+#define HODOMETER_KERNELS_ROTATE_PAIRS_INL_H_
+#endif
+
+#include <cstdint>
+#include <type_traits>
+
+#include "hodometer/kernels/dtype_lanes-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hodometer::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Each struct below named ...Turn holds the cosines and sines of a few pairs in registers and turns
+// those pairs of one head. kPairs: how many. Turn: src and dst are at the first lane of the first of
+// them; distance is how far apart the lanes of a pair are where the layout does not say it.
+
+// Lanes in their order, the pair's second lane at a distance.
+template <class Lane, class DF, int kVectors>
+struct HalfSplitTurn {
+  static constexpr int64_t kPairs = kVectors * static_cast<int64_t>(hn::MaxLanes(DF()));
+  static constexpr int64_t kLaneStride = 1;
+  using V = hn::VFromD<DF>;
+  using T = typename Lane::Memory;
+
+  HalfSplitTurn(const float* row_cos, const float* row_sin) {
+    for (int i = 0; i < kVectors; ++i) {
+      c[i] = hn::LoadU(DF(), row_cos + i * kPairs / kVectors);
+      s[i] = hn::LoadU(DF(), row_sin + i * kPairs / kVectors);
+    }
+  }
+  HWY_INLINE void Turn(const T* src, T* dst, int64_t distance) const {
+    if constexpr (kVectors % 2 == 0) {
+      for (int i = 0; i < kVectors; i += 2) {
+      const int64_t at = i * kPairs / kVectors;
+      const int64_t at1 = (i+1) * kPairs / kVectors;
+      const V x = LoadLanes(DF(), Lane(), src + at);
+      const V x1 = LoadLanes(DF(), Lane(), src + at1);
+      const V y = LoadLanes(DF(), Lane(), src + at + distance);
+      const V y1 = LoadLanes(DF(), Lane(), src + at1 + distance);
+      StoreLanes(DF(), Lane(), hn::NegMulAdd(y, s[i], hn::Mul(x, c[i])), dst + at);
+      StoreLanes(DF(), Lane(), hn::NegMulAdd(y1, s[i+1], hn::Mul(x1, c[i+1])), dst + at1);
+      StoreLanes(DF(), Lane(), hn::MulAdd(x, s[i], hn::Mul(y, c[i])), dst + at + distance);
+      StoreLanes(DF(), Lane(), hn::MulAdd(x1, s[i+1], hn::Mul(y1, c[i+1])), dst + at1 + distance);
+      }
+      return;
+    }
+    for (int i = 0; i < kVectors; ++i) {
+      const int64_t at = i * kPairs / kVectors;
+      const V x = LoadLanes(DF(), Lane(), src + at);
+      const V y = LoadLanes(DF(), Lane(), src + at + distance);
+      StoreLanes(DF(), Lane(), hn::NegMulAdd(y, s[i], hn::Mul(x, c[i])), dst + at);
+      StoreLanes(DF(), Lane(), hn::MulAdd(x, s[i], hn::Mul(y, c[i])), dst + at + distance);
+    }
+  }
+  V c[kVectors], s[kVectors];
+};
+
+// A vector holds whole pairs. Cosines stand twice, sines twice with their sign: x c + swapped x s.
+template <class Lane, class DF, int kVectors>
+struct InterleavedTurn {
+  static constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(DF()));
+  static constexpr int64_t kPairs = kVectors * kLanes / 2;
+  static constexpr int64_t kLaneStride = 2;
+  using V = hn::VFromD<DF>;
+  using T = typename Lane::Memory;
+
+  InterleavedTurn(const float* row_cos, const float* row_sin) {
+    const hn::RepartitionToWide<hn::RebindToUnsigned<DF>> du64;
+    const auto minus_even = hn::BitCast(DF(), hn::Set(du64, uint64_t{0x80000000u}));
+    for (int i = 0; i < kVectors; ++i) {
+      c[i] = Twice(row_cos + i * kLanes / 2);
+      s[i] = hn::Xor(Twice(row_sin + i * kLanes / 2), minus_even);
+    }
+  }
+  HWY_INLINE void Turn(const T* src, T* dst, int64_t) const {
+    for (int i = 0; i < kVectors; ++i) {
+      const V v = LoadLanes(DF(), Lane(), src + i * kLanes);
+      const V swapped = hn::Reverse2(DF(), v);
+      StoreLanes(DF(), Lane(), hn::MulAdd(swapped, s[i], hn::Mul(v, c[i])), dst + i * kLanes);
+    }
+  }
+  V c[kVectors], s[kVectors];
+
+ private:
+  static HWY_INLINE V Twice(const float* p) {
+    const hn::RepartitionToWide<hn::RebindToUnsigned<DF>> du64;
+    const hn::Rebind<uint32_t, decltype(du64)> half;
+    const auto low = hn::LoadU(half, reinterpret_cast<const uint32_t*>(p));
+    return hn::DupEven(hn::BitCast(DF(), hn::PromoteTo(du64, low)));
+  }
+};
+
+// bfloat16 is the upper half of float32, so a vector of them is two vectors of float32 for the
+// price of a shift and a mask: those at even and those at odd places.
+template <class DF>
+struct BFloat16Halves {
+  using DU = hn::RebindToUnsigned<DF>;
+  using V = hn::VFromD<DF>;
+
+  static HWY_INLINE void Load(const uint16_t* p, V& even, V& odd) {
+    const hn::Repartition<uint16_t, DU> du16;
+    const auto both = hn::BitCast(DU(), hn::LoadU(du16, p));
+    even = hn::BitCast(DF(), hn::ShiftLeft<16>(both));
+    odd = hn::BitCast(DF(), hn::And(both, hn::Set(DU(), 0xFFFF0000u)));
+  }
+  // What a product of bfloat16 and finite factors leaves as NaN has a payload in its upper half, so
+  // rounding cannot carry out of it.
+  static HWY_INLINE void Store(V even, V odd, uint16_t* p) {
+    const hn::Repartition<uint16_t, DU> du16;
+    const auto low = hn::ShiftRight<16>(RoundToUpperHalf(DU(), hn::BitCast(DU(), even)));
+    const auto high = RoundToUpperHalf(DU(), hn::BitCast(DU(), odd));
+    hn::StoreU(hn::OddEven(hn::BitCast(du16, high), hn::BitCast(du16, low)), du16, p);
+  }
+};
+
+// Interleaved bfloat16: the even places are the first lanes of pairs, the odd ones the second.
+template <class DF, int kVectors>
+struct BFloat16InterleavedTurn {
+  static constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(DF()));
+  static constexpr int64_t kPairs = kVectors * kLanes;
+  static constexpr int64_t kLaneStride = 2;
+  using V = hn::VFromD<DF>;
+
+  BFloat16InterleavedTurn(const float* row_cos, const float* row_sin) {
+    for (int i = 0; i < kVectors; ++i) {
+      c[i] = hn::LoadU(DF(), row_cos + i * kLanes);
+      s[i] = hn::LoadU(DF(), row_sin + i * kLanes);
+    }
+  }
+  HWY_INLINE void Turn(const uint16_t* src, uint16_t* dst, int64_t) const {
+    for (int i = 0; i < kVectors; ++i) {
+      V x, y;
+      BFloat16Halves<DF>::Load(src + 2 * i * kLanes, x, y);
+      BFloat16Halves<DF>::Store(hn::NegMulAdd(y, s[i], hn::Mul(x, c[i])),
+                                hn::MulAdd(x, s[i], hn::Mul(y, c[i])), dst + 2 * i * kLanes);
+    }
+  }
+  V c[kVectors], s[kVectors];
+};
+
+// Half-split bfloat16: cosines and sines are parted into even and odd places as the lanes are.
+template <class DF, int kVectors>
+struct BFloat16HalfSplitTurn {
+  static constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(DF()));
+  static constexpr int64_t kPairs = kVectors * kLanes;
+  static constexpr int64_t kLaneStride = 1;
+  static_assert(kVectors % 2 == 0);
+  using V = hn::VFromD<DF>;
+
+  BFloat16HalfSplitTurn(const float* row_cos, const float* row_sin) {
+    for (int i = 0; i < kVectors; i += 2) {
+      Part(row_cos + i * kLanes, c[i], c[i + 1]);
+      Part(row_sin + i * kLanes, s[i], s[i + 1]);
+    }
+  }
+  HWY_INLINE void Turn(const uint16_t* src, uint16_t* dst, int64_t distance) const {
+    for (int i = 0; i < kVectors; i += 2) {
+      const int64_t at = i * kLanes;
+      V x0, x1, y0, y1;
+      BFloat16Halves<DF>::Load(src + at, x0, x1);
+      BFloat16Halves<DF>::Load(src + at + distance, y0, y1);
+      BFloat16Halves<DF>::Store(hn::NegMulAdd(y0, s[i], hn::Mul(x0, c[i])),
+                                hn::NegMulAdd(y1, s[i + 1], hn::Mul(x1, c[i + 1])), dst + at);
+      BFloat16Halves<DF>::Store(hn::MulAdd(x0, s[i], hn::Mul(y0, c[i])),
+                                hn::MulAdd(x1, s[i + 1], hn::Mul(y1, c[i + 1])),
+                                dst + at + distance);
+    }
+  }
+  V c[kVectors], s[kVectors];
+
+ private:
+  static HWY_INLINE void Part(const float* row, V& even, V& odd) {
+    const V lower = hn::LoadU(DF(), row), upper = hn::LoadU(DF(), row + kLanes);
+    even = hn::ConcatEven(DF(), upper, lower);
+    odd = hn::ConcatOdd(DF(), upper, lower);
+  }
+};
+
+// The heads of one token.
+template <class T>
+struct TokenHeads {
+  const T* src;
+  T* dst;
+  int64_t heads, src_stride, dst_stride, distance;
+};
+
+// Turns runs of TurnType::kPairs pairs from pair `begin` on for as long as they fit before `count`;
+// returns the first pair left.
+template <class TurnType, class T>
+HWY_INLINE int64_t TurnRuns(const float* cos, const float* sin, int64_t begin, int64_t count,
+                            const TokenHeads<T>& token) {
+  for (; begin + TurnType::kPairs <= count; begin += TurnType::kPairs) {
+    const TurnType turn(cos + begin, sin + begin);
+    const T* src = token.src + begin * TurnType::kLaneStride;
+    T* dst = token.dst + begin * TurnType::kLaneStride;
+    for (int64_t head = 0; head < token.heads; ++head) {
+      turn.Turn(src, dst, token.distance);
+      src += token.src_stride;
+      dst += token.dst_stride;
+    }
+  }
+  return begin;
+}
+
+// The pairs that are left, in vectors of half the lanes, a quarter, down to one pair.
+template <template <class, class, int> class TurnType, class Lane, size_t kLanes, size_t kLeast>
+HWY_INLINE void TurnTail(const float* cos, const float* sin, int64_t begin, int64_t count,
+                         const TokenHeads<typename Lane::Memory>& token) {
+  if constexpr (kLanes >= kLeast) {
+    using DF = hn::CappedTag<float, kLanes>;
+    begin = TurnRuns<TurnType<Lane, DF, 1>>(cos, sin, begin, count, token);
+    if (begin < count) TurnTail<TurnType, Lane, kLanes / 2, kLeast>(cos, sin, begin, count, token);
+  }
+}
+
+// Registers for cosines and sines: half of what there is, so that the heads need not reload them.
+#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
+inline constexpr int kHeldVectors = 8;
+#else
+inline constexpr int kHeldVectors = 8;
+#endif
+
+// Turns `count` pairs of every head of a token.
+template <class Lane>
+HWY_INLINE void TurnHalfSplit(const float* cos, const float* sin, int64_t count,
+                              const TokenHeads<typename Lane::Memory>& token) {
+  using DF = hn::ScalableTag<float>;
+  int64_t j = 0;
+  if constexpr (std::is_same_v<Lane, BFloat16Lane>) {
+    j = TurnRuns<BFloat16HalfSplitTurn<DF, kHeldVectors>>(cos, sin, j, count, token);
+    j = TurnRuns<BFloat16HalfSplitTurn<DF, 2>>(cos, sin, j, count, token);
+  } else {
+    j = TurnRuns<HalfSplitTurn<Lane, DF, kHeldVectors>>(cos, sin, j, count, token);
+    j = TurnRuns<HalfSplitTurn<Lane, DF, kHeldVectors / 2>>(cos, sin, j, count, token);
+  }
+  if (j < count) TurnTail<HalfSplitTurn, Lane, hn::MaxLanes(DF()), 1>(cos, sin, j, count, token);
+}
+
+template <class Lane>
+HWY_INLINE void TurnInterleaved(const float* cos, const float* sin, int64_t count,
+                                const TokenHeads<typename Lane::Memory>& token) {
+  using DF = hn::ScalableTag<float>;
+  int64_t j = 0;
+  if constexpr (std::is_same_v<Lane, BFloat16Lane>) {
+    j = TurnRuns<BFloat16InterleavedTurn<DF, kHeldVectors>>(cos, sin, j, count, token);
+    j = TurnRuns<BFloat16InterleavedTurn<DF, 1>>(cos, sin, j, count, token);
+  } else {
+    j = TurnRuns<InterleavedTurn<Lane, DF, kHeldVectors>>(cos, sin, j, count, token);
+    j = TurnRuns<InterleavedTurn<Lane, DF, kHeldVectors / 2>>(cos, sin, j, count, token);
+  }
+  if (j < count) TurnTail<InterleavedTurn, Lane, hn::MaxLanes(DF()), 2>(cos, sin, j, count, token);
+}
+
+}  // namespace hodometer::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

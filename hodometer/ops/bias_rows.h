@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hodometer/base/result.h"
+#include "hodometer/plan/plan.h"
+
+namespace hodometer {
+
+/// The values that the plan adds to scores, spread out for people to look at: [num_heads, queries,
+/// keys]. Attention never makes them; it reads an array over distance. `table` is the learned
+/// [num_buckets, num_heads] where the bias is learned, else empty.
+///
+/// Errors: a plan without a distance bias; a table of another size; positions outside
+/// -(2^31 - 1) to 2^31 - 1; more than 2^26 values.
+Result<std::vector<float>> bias_rows(const Plan& plan, std::span<const float> table,
+                                     std::span<const int64_t> query_positions,
+                                     std::span<const int64_t> key_positions);
+
+}  // namespace hodometer

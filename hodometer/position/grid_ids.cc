@@ -1,0 +1,151 @@
+#include "hodometer/position/grid_ids.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace hodometer {
+namespace {
+
+// A side of 2^20 patches is far beyond any image; the limits keep every product in 64 bits.
+constexpr int64_t max_side = int64_t{1} << 20;
+constexpr int64_t max_tokens = int64_t{1} << 31;
+
+Error usage(std::string message) { return {ErrorKind::usage, std::move(message)}; }
+
+Status check_grid(std::string_view operation, const PatchGrid& grid, int64_t merge) {
+  const auto fits = [](int64_t side) { return side >= 0 && side <= max_side; };
+  if (!fits(grid.frames) || !fits(grid.height) || !fits(grid.width) ||
+      (grid.frames > 0 && grid.height * grid.width > max_tokens / grid.frames)) {
+    return usage(fmt::format("{}: grid {} x {} x {}: expected sides of 0 to {} and at most {} "
+                             "patches",
+                             operation, grid.frames, grid.height, grid.width, max_side,
+                             max_tokens));
+  }
+  if (merge < 1 || grid.height % merge != 0 || grid.width % merge != 0) {
+    return usage(fmt::format("{}: grid {} x {} and merge size {}: expected a positive size that "
+                             "divides both",
+                             operation, grid.height, grid.width, merge));
+  }
+  return {};
+}
+
+/// Collects ids token by token and lays them out axis by axis at the end.
+template <size_t num_axes>
+class AxisBuilder {
+ public:
+  void add(const std::array<int64_t, num_axes>& id) { tokens_.push_back(id); }
+  int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
+
+  AxisIds finish() const {
+    AxisIds made{static_cast<int64_t>(num_axes), size(), {}};
+    made.ids.reserve(num_axes * tokens_.size());
+    for (size_t axis = 0; axis < num_axes; ++axis) {
+      for (const auto& id : tokens_) made.ids.push_back(id[axis]);
+    }
+    return made;
+  }
+
+ private:
+  std::vector<std::array<int64_t, num_axes>> tokens_;
+};
+
+/// The state of one sequence while its parts are added.
+class MropeSequence {
+ public:
+  explicit MropeSequence(const MropeRule& rule) : rule_(rule) {}
+
+  Status add(const TextPart& text) {
+    if (text.tokens < 0 || text.tokens > max_tokens - ids_.size()) {
+      return usage(fmt::format("mrope_ids: a text of {} tokens: expected 0 to {} tokens in all",
+                               text.tokens, max_tokens));
+    }
+    for (int64_t i = 0; i < text.tokens; ++i) put(next_ + i, next_ + i, next_ + i);
+    next_ += text.tokens;
+    return {};
+  }
+
+  Status add(const ImagePart& image) { return add_grid(image.grid, 1); }
+
+  Status add(const VideoPart& video) {
+    float interval = 1;
+    if (rule_.tokens_per_second) {
+      interval = static_cast<float>(*rule_.tokens_per_second) *
+                 static_cast<float>(video.seconds_per_grid.value_or(1));
+    } else if (video.seconds_per_grid) {
+      return usage(fmt::format("mrope_ids: seconds_per_grid is {} but the rule has no "
+                               "tokens_per_second: expected both or neither",
+                               *video.seconds_per_grid));
+    }
+    // 2^20 frames of 2^10 positions still are positions.
+    if (!(interval >= 0 && interval <= 1024)) {
+      return usage(fmt::format("mrope_ids: tokens_per_second * seconds_per_grid is {}: expected 0 "
+                               "to 1024",
+                               interval));
+    }
+    return add_grid(video.grid, interval);
+  }
+
+  MropeIds finish() const { return {ids_.finish(), largest_ + 1}; }
+
+ private:
+  Status add_grid(const PatchGrid& grid, float interval) {
+    HODO_RETURN_IF_ERROR(check_grid("mrope_ids", grid, rule_.spatial_merge_size));
+    const int64_t height = grid.height / rule_.spatial_merge_size;
+    const int64_t width = grid.width / rule_.spatial_merge_size;
+    if (grid.frames * height * width > max_tokens - ids_.size()) {
+      return usage(fmt::format("mrope_ids: more than {} tokens", max_tokens));
+    }
+    for (int64_t frame = 0; frame < grid.frames; ++frame) {
+      const auto time = static_cast<int64_t>(std::floor(static_cast<float>(frame) * interval));
+      for (int64_t row = 0; row < height; ++row) {
+        for (int64_t column = 0; column < width; ++column) {
+          put(next_ + time, next_ + row, next_ + column);
+        }
+      }
+    }
+    next_ = rule_.advance == MropeAdvance::past_grid ? next_ + std::max(height, width)
+                                                     : largest_ + 1;
+    return {};
+  }
+
+  void put(int64_t time, int64_t row, int64_t column) {
+    ids_.add({time, row, column});
+    largest_ = std::max({largest_, time, row, column});
+  }
+
+  const MropeRule& rule_;
+  AxisBuilder<3> ids_;
+  int64_t next_ = 0;
+  int64_t largest_ = -1;
+};
+
+}  // namespace
+
+Result<MropeIds> mrope_ids(std::span<const MropePart> parts, const MropeRule& rule) {
+  MropeSequence sequence(rule);
+  for (const MropePart& part : parts) {
+    HODO_RETURN_IF_ERROR(std::visit([&](const auto& one) { return sequence.add(one); }, part));
+  }
+  return sequence.finish();
+}
+
+Result<AxisIds> patch_ids(const PatchGrid& grid, PatchOrder order, int64_t merge) {
+  const int64_t block = order == PatchOrder::merge_blocks ? merge : 1;
+  HODO_RETURN_IF_ERROR(check_grid("patch_ids", grid, block));
+  AxisBuilder<2> ids;
+  for (int64_t frame = 0; frame < grid.frames; ++frame) {
+    for (int64_t top = 0; top < grid.height; top += block) {
+      for (int64_t left = 0; left < grid.width; left += block) {
+        for (int64_t row = top; row < top + block; ++row) {
+          for (int64_t column = left; column < left + block; ++column) ids.add({row, column});
+        }
+      }
+    }
+  }
+  return ids.finish();
+}
+
+}  // namespace hodometer
