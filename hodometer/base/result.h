@@ -73,8 +73,8 @@ class [[nodiscard]] Status {
 /// Returns from the enclosing function when `expression` (a Status or a Result) failed.
 #define HODO_RETURN_IF_ERROR(expression)                      \
   do {                                                        \
-    if (auto hodo_status = (expression); !hodo_status.ok()) { \
-      return ::hodometer::Error(hodo_status.error());         \
+    if (auto hodo_outcome = (expression); !hodo_outcome.ok()) { \
+      return ::hodometer::Error(hodo_outcome.error());         \
     }                                                         \
   } while (false)
 
