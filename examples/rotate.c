@@ -11,8 +11,15 @@ static float q[BATCH][LENGTH][Q_HEADS][HEAD_DIM];
 static float k[BATCH][LENGTH][K_HEADS][HEAD_DIM];
 
 static hodo_heads contiguous(void* data, int64_t heads) {
-  hodo_heads view = {data,     HODO_FLOAT32, BATCH, LENGTH, heads, HEAD_DIM, LENGTH * heads * HEAD_DIM,
-                     heads * HEAD_DIM, HEAD_DIM};
+  hodo_heads view = {data,
+                     HODO_FLOAT32,
+                     BATCH,
+                     LENGTH,
+                     heads,
+                     HEAD_DIM,
+                     LENGTH * heads * HEAD_DIM,
+                     heads * HEAD_DIM,
+                     HEAD_DIM};
   return view;
 }
 

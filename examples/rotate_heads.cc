@@ -1,5 +1,5 @@
-// A token for two sequences of different lengths: positions, plan, rotation, and what went wrong if it
-// did.
+// A token for two sequences of different lengths: positions, plan, rotation, and what went wrong if
+// it did.
 
 #include <array>
 #include <cstdio>

@@ -46,8 +46,8 @@ hodo_status fail(const Error& error) noexcept { return fail(status_of(error.kind
 
 Status check_given(std::string_view operation, std::string_view name, const void* argument) {
   if (argument != nullptr) return {};
-  return Error{ErrorKind::usage, std::string(operation) + ": " + std::string(name) +
-                                     " is NULL: expected a pointer"};
+  return Error{ErrorKind::usage,
+               std::string(operation) + ": " + std::string(name) + " is NULL: expected a pointer"};
 }
 
 }  // namespace hodometer::capi

@@ -1,11 +1,12 @@
 #pragma once
 
-/* The C interface. A spec crosses it as JSON text, so it does not grow with methods. Shapes, units and
- * errors are those of the C++ headers named in each comment.
+/* The C interface. A spec crosses it as JSON text, so it does not grow with methods. Shapes, units
+ * and errors are those of the C++ headers named in each comment.
  *
- * Every function that can fail returns a hodo_status; hodo_last_error() then has the sentence. Nothing
- * is thrown and nothing is printed. Functions may be called from several threads at once; a plan is
- * never changed after it is made. Strides are in elements. On failure, no output has been written.
+ * Every function that can fail returns a hodo_status; hodo_last_error() then has the sentence.
+ * Nothing is thrown and nothing is printed. Functions may be called from several threads at once; a
+ * plan is never changed after it is made. Strides are in elements. On failure, no output has been
+ * written.
  */
 
 #include <stddef.h>
@@ -21,25 +22,32 @@ extern "C" {
 
 typedef enum hodo_status HODO_ENUM_TYPE {
   HODO_OK = 0,
-  HODO_USAGE = 1,         /* the call itself is wrong: shapes, strides, arguments */
-  HODO_BAD_INPUT = 2,     /* outside data is wrong: a key, a value */
-  HODO_UNSUPPORTED = 3,   /* the data is understood and this library does not do it */
-  HODO_LIMIT = 4,         /* a position or length beyond what can be served */
-  HODO_IO = 5,            /* the operating system refused a file */
+  HODO_USAGE = 1,       /* the call itself is wrong: shapes, strides, arguments */
+  HODO_BAD_INPUT = 2,   /* outside data is wrong: a key, a value */
+  HODO_UNSUPPORTED = 3, /* the data is understood and this library does not do it */
+  HODO_LIMIT = 4,       /* a position or length beyond what can be served */
+  HODO_IO = 5,          /* the operating system refused a file */
   HODO_OUT_OF_MEMORY = 6,
-  HODO_INTERNAL = 7       /* a fault of this library */
+  HODO_INTERNAL = 7 /* a fault of this library */
 } hodo_status;
 
-typedef enum hodo_dtype HODO_ENUM_TYPE { HODO_FLOAT32 = 0, HODO_BFLOAT16 = 1, HODO_FLOAT16 = 2 } hodo_dtype;
+typedef enum hodo_dtype HODO_ENUM_TYPE {
+  HODO_FLOAT32 = 0,
+  HODO_BFLOAT16 = 1,
+  HODO_FLOAT16 = 2
+} hodo_dtype;
 
 /* plan/plan.h: AngleMode. */
-typedef enum hodo_angles HODO_ENUM_TYPE { HODO_ANGLES_EXACT = 0, HODO_ANGLES_FLOAT32 = 1 } hodo_angles;
+typedef enum hodo_angles HODO_ENUM_TYPE {
+  HODO_ANGLES_EXACT = 0,
+  HODO_ANGLES_FLOAT32 = 1
+} hodo_angles;
 
 /* The version of the library, such as "0.1.0". */
 const char* hodo_version(void);
 
-/* The failure of the last call on this thread that failed; "" before any. Valid until the next failure
- * on this thread. */
+/* The failure of the last call on this thread that failed; "" before any. Valid until the next
+ * failure on this thread. */
 const char* hodo_last_error(void);
 
 /* Frees a string that this library returned through a char**. NULL is allowed. */
@@ -76,10 +84,10 @@ void hodo_executor_free(hodo_executor* executor);
 /* ---- positions ---- */
 
 typedef enum hodo_position_kind HODO_ENUM_TYPE {
-  HODO_POSITIONS_RANGE = 0,       /* first, first + 1, ... for every sequence */
-  HODO_POSITIONS_STARTS = 1,      /* ids[b * batch_stride] + i */
-  HODO_POSITIONS_IDS = 2,         /* ids[a * axis_stride + b * batch_stride + i * length_stride] */
-  HODO_POSITIONS_COORDINATES = 3  /* the same of coordinates */
+  HODO_POSITIONS_RANGE = 0,      /* first, first + 1, ... for every sequence */
+  HODO_POSITIONS_STARTS = 1,     /* ids[b * batch_stride] + i */
+  HODO_POSITIONS_IDS = 2,        /* ids[a * axis_stride + b * batch_stride + i * length_stride] */
+  HODO_POSITIONS_COORDINATES = 3 /* the same of coordinates */
 } hodo_position_kind;
 
 /* position/position_view.h: PositionView. Make one with a function below, or fill in any strides.
@@ -103,8 +111,8 @@ hodo_positions hodo_positions_starts(const int64_t* starts, int64_t batch, int64
 /* Contiguous [num_axes, batch, length]. */
 hodo_positions hodo_positions_ids(const int64_t* ids, int64_t num_axes, int64_t batch,
                                   int64_t length);
-hodo_positions hodo_positions_coordinates(const double* coordinates, int64_t num_axes, int64_t batch,
-                                          int64_t length);
+hodo_positions hodo_positions_coordinates(const double* coordinates, int64_t num_axes,
+                                          int64_t batch, int64_t length);
 
 /* ---- operations ---- */
 
@@ -123,7 +131,11 @@ typedef struct hodo_heads {
 
 typedef enum hodo_direction HODO_ENUM_TYPE { HODO_FORWARD = 0, HODO_INVERSE = 1 } hodo_direction;
 /* HODO_ROLE_UNSAID is refused by plans that grow queries and shrink keys (xPos). */
-typedef enum hodo_role HODO_ENUM_TYPE { HODO_ROLE_UNSAID = 0, HODO_QUERY = 1, HODO_KEY = 2 } hodo_role;
+typedef enum hodo_role HODO_ENUM_TYPE {
+  HODO_ROLE_UNSAID = 0,
+  HODO_QUERY = 1,
+  HODO_KEY = 2
+} hodo_role;
 
 /* ops/rotate.h: rotate. In place; all tensors share the positions. */
 hodo_status hodo_rotate(const hodo_plan* plan, const hodo_heads* tensors, size_t count,
@@ -187,13 +199,20 @@ hodo_status hodo_ids_aligned_to_end(int64_t q_len, int64_t k_len, int64_t* ids);
 /* parents and ids have `count` values. */
 hodo_status hodo_ids_draft_tree(const int64_t* parents, size_t count, int64_t base, int64_t* ids);
 
-typedef enum hodo_split HODO_ENUM_TYPE { HODO_SPLIT_CONTIGUOUS = 0, HODO_SPLIT_ZIGZAG = 1 } hodo_split;
+typedef enum hodo_split HODO_ENUM_TYPE {
+  HODO_SPLIT_CONTIGUOUS = 0,
+  HODO_SPLIT_ZIGZAG = 1
+} hodo_split;
 
 /* tokens, ids and segments have cu_seqlens[count - 1] / ranks values. */
 hodo_status hodo_ids_shard(const int64_t* cu_seqlens, size_t count, int64_t ranks, int64_t rank,
                            hodo_split split, int64_t* tokens, int64_t* ids, int64_t* segments);
 
-typedef enum hodo_part_kind HODO_ENUM_TYPE { HODO_TEXT = 0, HODO_IMAGE = 1, HODO_VIDEO = 2 } hodo_part_kind;
+typedef enum hodo_part_kind HODO_ENUM_TYPE {
+  HODO_TEXT = 0,
+  HODO_IMAGE = 1,
+  HODO_VIDEO = 2
+} hodo_part_kind;
 
 /* A part of a sequence: `tokens` of text, or a grid of patches before merging. */
 typedef struct hodo_mrope_part {
@@ -218,7 +237,10 @@ typedef struct hodo_mrope_rule {
 hodo_status hodo_ids_mrope(const hodo_mrope_part* parts, size_t count, const hodo_mrope_rule* rule,
                            int64_t* ids, size_t capacity, int64_t* tokens, int64_t* next);
 
-typedef enum hodo_patch_order HODO_ENUM_TYPE { HODO_ROW_MAJOR = 0, HODO_MERGE_BLOCKS = 1 } hodo_patch_order;
+typedef enum hodo_patch_order HODO_ENUM_TYPE {
+  HODO_ROW_MAJOR = 0,
+  HODO_MERGE_BLOCKS = 1
+} hodo_patch_order;
 
 /* ids is [2, frames * height * width]. */
 hodo_status hodo_ids_patches(int64_t frames, int64_t height, int64_t width, hodo_patch_order order,

@@ -67,8 +67,8 @@ hodo_status hodo_ids_from_mask(const uint8_t* mask, size_t batch, int64_t length
                                          std::to_string(length) + ": expected a mask in memory"};
     }
     std::span<const uint8_t> given;
-    HODO_RETURN_IF_ERROR(capi::to_span(operation, "mask", mask,
-                                       batch * static_cast<size_t>(length), given));
+    HODO_RETURN_IF_ERROR(
+        capi::to_span(operation, "mask", mask, batch * static_cast<size_t>(length), given));
     HODO_ASSIGN(const MaskedIds made, ids_from_mask(given, length));
     if (!given.empty()) {
       HODO_RETURN_IF_ERROR(capi::check_given(operation, "ids", ids));

@@ -51,9 +51,8 @@ TEST(CIds, EndsDraftsAndShards) {
 }
 
 TEST(CIds, GridsAskForTheirSizeFirst) {
-  const std::vector<hodo_mrope_part> parts{{HODO_TEXT, 5, 0, 0, 0, 0},
-                                           {HODO_VIDEO, 0, 2, 4, 4, 2.0},
-                                           {HODO_IMAGE, 0, 1, 2, 2, 0}};
+  const std::vector<hodo_mrope_part> parts{
+      {HODO_TEXT, 5, 0, 0, 0, 0}, {HODO_VIDEO, 0, 2, 4, 4, 2.0}, {HODO_IMAGE, 0, 1, 2, 2, 0}};
   const hodo_mrope_rule rule{2, 2.0, HODO_PAST_LARGEST};
   int64_t tokens = 0, next = 0;
   ASSERT_EQ(hodo_ids_mrope(parts.data(), 3, &rule, nullptr, 0, &tokens, &next), HODO_OK);
@@ -62,9 +61,9 @@ TEST(CIds, GridsAskForTheirSizeFirst) {
   Ids ids(static_cast<size_t>(3 * tokens));
   EXPECT_EQ(hodo_ids_mrope(parts.data(), 3, &rule, ids.data(), 41, &tokens, &next), HODO_USAGE);
   EXPECT_STREQ(hodo_last_error(), "hodo_ids_mrope: capacity is 41: expected at least 42");
-  ASSERT_EQ(hodo_ids_mrope(parts.data(), 3, &rule, ids.data(), ids.size(), &tokens, &next), HODO_OK);
-  EXPECT_EQ(Ids(ids.begin(), ids.begin() + 14),
-            (Ids{0, 1, 2, 3, 4, 5, 5, 5, 5, 9, 9, 9, 9, 10}));
+  ASSERT_EQ(hodo_ids_mrope(parts.data(), 3, &rule, ids.data(), ids.size(), &tokens, &next),
+            HODO_OK);
+  EXPECT_EQ(Ids(ids.begin(), ids.begin() + 14), (Ids{0, 1, 2, 3, 4, 5, 5, 5, 5, 9, 9, 9, 9, 10}));
   const hodo_mrope_part wrong{static_cast<hodo_part_kind>(3), 0, 0, 0, 0, 0};
   EXPECT_EQ(hodo_ids_mrope(&wrong, 1, &rule, nullptr, 0, &tokens, &next), HODO_USAGE);
 

@@ -14,10 +14,8 @@ namespace {
 Result<HeadsView> heads_of(std::string_view operation, const hodo_heads& heads) {
   DType dtype{};
   HODO_RETURN_IF_ERROR(capi::to_enum(operation, "dtype", heads.dtype, 3, dtype));
-  return HeadsView{heads.data,     dtype,
-                   heads.batch,    heads.length,
-                   heads.heads,    heads.head_dim,
-                   heads.batch_stride, heads.length_stride,
+  return HeadsView{heads.data,       dtype,          heads.batch,        heads.length,
+                   heads.heads,      heads.head_dim, heads.batch_stride, heads.length_stride,
                    heads.head_stride};
 }
 
@@ -95,10 +93,10 @@ hodo_status hodo_rows_add(const hodo_plan* plan, const hodo_embeddings* x,
     if (table != nullptr) {
       learned = LearnedTable{table->data, table->rows, table->dim, table->row_stride};
     }
-    return add_rows(plan->plan,
-                    {x->data, dtype, x->batch, x->length, x->dim, x->batch_stride,
-                     x->length_stride},
-                    view, learned, capi::executor_of(executor));
+    return add_rows(
+        plan->plan,
+        {x->data, dtype, x->batch, x->length, x->dim, x->batch_stride, x->length_stride}, view,
+        learned, capi::executor_of(executor));
   });
 }
 
@@ -119,8 +117,7 @@ hodo_status hodo_table_make(const hodo_plan* plan, const hodo_positions* positio
     std::span<float> cosines, sines;
     HODO_RETURN_IF_ERROR(capi::to_span(operation, "cos", cos, size, cosines));
     HODO_RETURN_IF_ERROR(capi::to_span(operation, "sin", sin, size, sines));
-    return make_table(plan->plan, view, length, cosines, sines, said,
-                      capi::executor_of(executor));
+    return make_table(plan->plan, view, length, cosines, sines, said, capi::executor_of(executor));
   });
 }
 

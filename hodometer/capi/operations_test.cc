@@ -22,12 +22,13 @@ Plan plan_of(const char* spec) {
 
 hodo_heads contiguous(std::vector<float>& x, int64_t batch, int64_t length, int64_t heads,
                       int64_t head_dim) {
-  return {x.data(), HODO_FLOAT32, batch, length, heads, head_dim, length * heads * head_dim,
+  return {x.data(),         HODO_FLOAT32, batch, length, heads, head_dim, length * heads * head_dim,
           heads * head_dim, head_dim};
 }
 
 TEST(COperations, RotateTurnsInPlaceAndBack) {
-  const Plan plan = plan_of(R"({"method":"rotary","head_dim":4,"layout":"interleaved","base":100})");
+  const Plan plan =
+      plan_of(R"({"method":"rotary","head_dim":4,"layout":"interleaved","base":100})");
   std::vector<float> x(2 * 3 * 2 * 4, 1.0f);
   const hodo_heads heads = contiguous(x, 2, 3, 2, 4);
   const std::array<int64_t, 2> starts{7, 70000};
@@ -43,8 +44,9 @@ TEST(COperations, RotateTurnsInPlaceAndBack) {
   }
   hodo_executor* executor = nullptr;
   ASSERT_EQ(hodo_executor_create(2, &executor), HODO_OK);
-  ASSERT_EQ(hodo_rotate(plan.get(), &heads, 1, &positions, HODO_INVERSE, HODO_ROLE_UNSAID, executor),
-            HODO_OK);
+  ASSERT_EQ(
+      hodo_rotate(plan.get(), &heads, 1, &positions, HODO_INVERSE, HODO_ROLE_UNSAID, executor),
+      HODO_OK);
   hodo_executor_free(executor);
   for (const float value : x) EXPECT_NEAR(value, 1.0, 1e-6);
 }
@@ -94,9 +96,10 @@ TEST(COperations, RowsAreAdded) {
   const std::array<float, 6> rows{0, 0, 1, 1, 2, 2};
   const hodo_learned_table table{rows.data(), 3, 2, 2};
   EXPECT_EQ(hodo_rows_add(learned.get(), &view, &positions, &table, nullptr), HODO_LIMIT);
-  EXPECT_STREQ(hodo_last_error(),
-               "add_rows: position 99 (row 0, token 0): the table has 3 rows, 0 to 2; first row used "
-               "is 0; longest input 3");
+  EXPECT_STREQ(
+      hodo_last_error(),
+      "add_rows: position 99 (row 0, token 0): the table has 3 rows, 0 to 2; first row used "
+      "is 0; longest input 3");
   positions = hodo_positions_range(2, 1);
   x = {0, 0};
   ASSERT_EQ(hodo_rows_add(learned.get(), &view, &positions, &table, nullptr), HODO_OK);
@@ -108,9 +111,9 @@ TEST(COperations, TablesAndBiasRows) {
   std::array<float, 6> cos{}, sin{};
   const std::array<int64_t, 3> ids{5, 70000, 2147483647};
   const hodo_positions positions = hodo_positions_ids(ids.data(), 1, 1, 3);
-  ASSERT_EQ(hodo_table_make(plan.get(), &positions, 3, HODO_ROLE_UNSAID, cos.data(), sin.data(),
-                            nullptr),
-            HODO_OK);
+  ASSERT_EQ(
+      hodo_table_make(plan.get(), &positions, 3, HODO_ROLE_UNSAID, cos.data(), sin.data(), nullptr),
+      HODO_OK);
   EXPECT_NEAR(sin[4], std::sin(2147483647.0), 1e-7);
   EXPECT_EQ(hodo_table_make(plan.get(), &positions, INT64_MAX, HODO_ROLE_UNSAID, cos.data(),
                             sin.data(), nullptr),
@@ -134,8 +137,7 @@ TEST(COperations, WhatIsMissingIsNamed) {
   hodo_heads heads = contiguous(x, 1, 1, 1, 4);
   hodo_positions positions = hodo_positions_range(0, 1);
   const auto message = [&](const hodo_plan* p, const hodo_heads* t, const hodo_positions* at) {
-    const hodo_status status =
-        hodo_rotate(p, t, 1, at, HODO_FORWARD, HODO_ROLE_UNSAID, nullptr);
+    const hodo_status status = hodo_rotate(p, t, 1, at, HODO_FORWARD, HODO_ROLE_UNSAID, nullptr);
     return status == HODO_OK ? "ok" : hodo_last_error();
   };
   EXPECT_STREQ(message(nullptr, &heads, &positions),
@@ -145,8 +147,7 @@ TEST(COperations, WhatIsMissingIsNamed) {
   EXPECT_STREQ(message(plan.get(), &heads, nullptr),
                "hodo_rotate: positions is NULL: expected a pointer");
   heads.dtype = static_cast<hodo_dtype>(3);
-  EXPECT_STREQ(message(plan.get(), &heads, &positions),
-               "hodo_rotate: dtype is 3: expected 0 to 2");
+  EXPECT_STREQ(message(plan.get(), &heads, &positions), "hodo_rotate: dtype is 3: expected 0 to 2");
   heads.dtype = HODO_FLOAT32;
   positions.kind = static_cast<hodo_position_kind>(4);
   EXPECT_STREQ(message(plan.get(), &heads, &positions),

@@ -24,16 +24,16 @@ Result<PositionView> view_of(std::string_view operation, const hodo_positions* p
     case HODO_POSITIONS_RANGE:
       return text_on_axes(PositionView::range(p.first));
     case HODO_POSITIONS_STARTS:
-      return text_on_axes(PositionView::strided(PositionView::Starts{p.ids, p.batch, p.batch_stride}));
+      return text_on_axes(
+          PositionView::strided(PositionView::Starts{p.ids, p.batch, p.batch_stride}));
     case HODO_POSITIONS_IDS:
-      return PositionView::strided(
-          PositionView::Ids{p.ids, p.batch, p.length, p.axis_stride, p.batch_stride,
-                            p.length_stride},
-          p.num_axes);
+      return PositionView::strided(PositionView::Ids{p.ids, p.batch, p.length, p.axis_stride,
+                                                     p.batch_stride, p.length_stride},
+                                   p.num_axes);
     case HODO_POSITIONS_COORDINATES:
       return PositionView::strided(
-          PositionView::Coordinates{p.coordinates, p.batch, p.length, p.axis_stride,
-                                    p.batch_stride, p.length_stride},
+          PositionView::Coordinates{p.coordinates, p.batch, p.length, p.axis_stride, p.batch_stride,
+                                    p.length_stride},
           p.num_axes);
   }
   return Error{ErrorKind::usage, std::string(operation) + ": the kind of the positions is " +
@@ -106,16 +106,24 @@ hodo_positions hodo_positions_starts(const int64_t* starts, int64_t batch, int64
 hodo_positions hodo_positions_ids(const int64_t* ids, int64_t num_axes, int64_t batch,
                                   int64_t length) {
   // Unsigned: a size that is no size is refused where the positions are used.
-  const auto plane = static_cast<int64_t>(static_cast<uint64_t>(batch) *
-                                          static_cast<uint64_t>(length));
+  const auto plane =
+      static_cast<int64_t>(static_cast<uint64_t>(batch) * static_cast<uint64_t>(length));
   return {HODO_POSITIONS_IDS, num_axes, 0, ids, nullptr, batch, length, plane, length, 1};
 }
 hodo_positions hodo_positions_coordinates(const double* coordinates, int64_t num_axes,
                                           int64_t batch, int64_t length) {
-  const auto plane = static_cast<int64_t>(static_cast<uint64_t>(batch) *
-                                          static_cast<uint64_t>(length));
-  return {HODO_POSITIONS_COORDINATES, num_axes, 0, nullptr, coordinates, batch, length, plane,
-          length, 1};
+  const auto plane =
+      static_cast<int64_t>(static_cast<uint64_t>(batch) * static_cast<uint64_t>(length));
+  return {HODO_POSITIONS_COORDINATES,
+          num_axes,
+          0,
+          nullptr,
+          coordinates,
+          batch,
+          length,
+          plane,
+          length,
+          1};
 }
 
 }  // extern "C"
