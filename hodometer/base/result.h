@@ -71,11 +71,11 @@ class [[nodiscard]] Status {
 #define HODO_CONCAT(a, b) HODO_CONCAT_(a, b)
 
 /// Returns from the enclosing function when `expression` (a Status or a Result) failed.
-#define HODO_RETURN_IF_ERROR(expression)                      \
-  do {                                                        \
-    if (auto hodo_status = (expression); !hodo_status.ok()) { \
-      return ::hodometer::Error(hodo_status.error());         \
-    }                                                         \
+#define HODO_RETURN_IF_ERROR(expression)                        \
+  do {                                                          \
+    if (auto hodo_outcome = (expression); !hodo_outcome.ok()) { \
+      return ::hodometer::Error(hodo_outcome.error());          \
+    }                                                           \
   } while (false)
 
 /// `HODO_ASSIGN(auto x, f());`: x is the value of f(), or the enclosing function returns its error.

@@ -5,10 +5,10 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "hodometer/kernels/add_rows.cc"
-#include "hodometer/kernels/highway_config.h"
-#include "hwy/foreach_target.h"
 #include "hodometer/kernels/angle_rows-inl.h"
 #include "hodometer/kernels/dtype_lanes-inl.h"
+#include "hodometer/kernels/highway_config.h"
+#include "hwy/foreach_target.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hodometer::HWY_NAMESPACE {
@@ -34,7 +34,8 @@ void AddTableBlock(const TableRows& rows, const TokenBlock& block) {
 }
 
 template <class Lane>
-void AddSinusoidBlock(const AngleRows& rows, const SinusoidColumns& lanes, const TokenBlock& block) {
+void AddSinusoidBlock(const AngleRows& rows, const SinusoidColumns& lanes,
+                      const TokenBlock& block) {
   using T = typename Lane::Memory;
   // Lanes without a pair are copied: one row of them after the other, before anything is added.
   if (block.src != block.dst && 2 * rows.pairs < block.dim) {
@@ -75,8 +76,7 @@ void AddTableRows(const TableRows& rows, const TokenBlock& block) {
 }
 
 void AddSinusoidRows(const AngleRows& rows, const SinusoidColumns& lanes, const TokenBlock& block) {
-  WithLane(block.dtype,
-           [&](auto lane) { AddSinusoidBlock<decltype(lane)>(rows, lanes, block); });
+  WithLane(block.dtype, [&](auto lane) { AddSinusoidBlock<decltype(lane)>(rows, lanes, block); });
 }
 
 }  // namespace hodometer::HWY_NAMESPACE

@@ -44,6 +44,7 @@ struct SinusoidColumns {
 /// dst = src + the sinusoidal row of the token's position. Rows as in rotate_pairs, then one
 /// float32 sum rounded once on store. Lanes that no pair names (the last of an odd dim) are copied.
 /// rows.tokens must equal block.tokens. Never allocates.
-void add_sinusoid_rows(const AngleRows& rows, const SinusoidColumns& lanes, const TokenBlock& block);
+void add_sinusoid_rows(const AngleRows& rows, const SinusoidColumns& lanes,
+                       const TokenBlock& block);
 
 }  // namespace hodometer

@@ -37,8 +37,8 @@ Tokens random_tokens(DType dtype, int64_t tokens, int64_t dim, unsigned seed) {
 }
 
 TokenBlock block_of(const Tokens& src, Tokens& dst) {
-  return {src.dtype, src.tokens, src.dim, src.bytes.data(), src.stride, dst.bytes.data(),
-          dst.stride};
+  return {src.dtype,  src.tokens,       src.dim,   src.bytes.data(),
+          src.stride, dst.bytes.data(), dst.stride};
 }
 
 // The float32 sum rounded to the dtype, by the conversion that has its own test.
@@ -94,7 +94,8 @@ TEST(AddSinusoidRows, PutsSinesAndCosinesIntoTheirLanes) {
       for (int64_t dim : {2, 8, 9, 66, 127, 512, 1030}) {
         const int64_t pairs = dim / 2;
         std::vector<uint64_t> steps;
-        for (int64_t j = 0; j < pairs; ++j) steps.push_back(0x28BE60DB9391054Bu / (1u + 3u * uint64_t(j)));
+        for (int64_t j = 0; j < pairs; ++j)
+          steps.push_back(0x28BE60DB9391054Bu / (1u + 3u * uint64_t(j)));
         for (const SinusoidColumns& lanes :
              {SinusoidColumns{0, pairs, 1}, SinusoidColumns{pairs, 0, 1}, SinusoidColumns{0, 1, 2},
               SinusoidColumns{1, 0, 2}}) {
@@ -113,9 +114,11 @@ TEST(AddSinusoidRows, PutsSinesAndCosinesIntoTheirLanes) {
           for (int64_t i = 0; i < 3; ++i) {
             std::vector<double> row(static_cast<size_t>(in.stride), 0.0);
             for (int64_t j = 0; j < pairs; ++j) {
-              const uint64_t phase = static_cast<uint64_t>(131071 + i) * steps[static_cast<size_t>(j)];
-              const double angle = std::ldexp(static_cast<double>(static_cast<int64_t>(phase)), -63) *
-                                   3.141592653589793;
+              const uint64_t phase =
+                  static_cast<uint64_t>(131071 + i) * steps[static_cast<size_t>(j)];
+              const double angle =
+                  std::ldexp(static_cast<double>(static_cast<int64_t>(phase)), -63) *
+                  3.141592653589793;
               row[static_cast<size_t>(lanes.sin_first + j * lanes.lane_stride)] = std::sin(angle);
               row[static_cast<size_t>(lanes.cos_first + j * lanes.lane_stride)] = std::cos(angle);
             }
@@ -128,8 +131,7 @@ TEST(AddSinusoidRows, PutsSinesAndCosinesIntoTheirLanes) {
               }
               const double sum = static_cast<double>(x[at]) + row[static_cast<size_t>(k)];
               const int bits = dtype == DType::float32 ? 24 : dtype == DType::bfloat16 ? 8 : 11;
-              ASSERT_NEAR(static_cast<double>(y[at]), sum,
-                          std::ldexp(std::fabs(sum), -bits) + 3e-7)
+              ASSERT_NEAR(static_cast<double>(y[at]), sum, std::ldexp(std::fabs(sum), -bits) + 3e-7)
                   << "dim " << dim << " lane " << k;
             }
           }

@@ -4,7 +4,6 @@
 
 #include <limits>
 
-
 #include "hodometer/kernels/add_rows.h"
 #include "hodometer/kernels/make_table.h"
 #include "hodometer/ops/token_runs-inl.h"
@@ -43,8 +42,7 @@ struct RowAddition {
   void add_computed(const TokenRun& run, decltype(AngleRows::positions) row_positions) const {
     const SinusoidLanes& lanes = *row().sinusoid;
     const auto sines = static_cast<int64_t>(lanes.inv_freq.size());
-    AngleRows rows =
-        internal::angle_rows(plan.row->angles, plan.angle_mode, 0, lanes.num_cosines);
+    AngleRows rows = internal::angle_rows(plan.row->angles, plan.angle_mode, 0, lanes.num_cosines);
     rows.tokens = run.count;
     rows.positions = row_positions;
     add_sinusoid_rows(rows, {lanes.sine_start, lanes.cosine_start, lanes.lane_stride},
@@ -130,7 +128,8 @@ Status check_table(const AddRow& row, const std::optional<LearnedTable>& table) 
 Status check_rows(const AddRow& row, const PositionView& positions, int64_t batch, int64_t length) {
   if (row.sinusoid) {
     const int64_t most = max_position - row.offset;
-    if (const auto outside = internal::find_outside(positions, batch, length, -max_position, most)) {
+    if (const auto outside =
+            internal::find_outside(positions, batch, length, -max_position, most)) {
       return Error{ErrorKind::limit,
                    fmt::format("add_rows: position {} ({}): expected {} to {}", outside->value,
                                outside->place, -max_position, most)};
@@ -144,10 +143,11 @@ Status check_rows(const AddRow& row, const PositionView& positions, int64_t batc
   const int64_t rows = row.num_rows.value_or(0);
   const int64_t longest = rows - row.offset;
   if (const auto outside = internal::find_outside(positions, batch, length, 0, longest - 1)) {
-    return Error{ErrorKind::limit,
-                 fmt::format("add_rows: position {} ({}): the table has {} rows, 0 to {}; first row "
-                             "used is {}; longest input {}",
-                             outside->value, outside->place, rows, rows - 1, row.offset, longest)};
+    return Error{
+        ErrorKind::limit,
+        fmt::format("add_rows: position {} ({}): the table has {} rows, 0 to {}; first row "
+                    "used is {}; longest input {}",
+                    outside->value, outside->place, rows, rows - 1, row.offset, longest)};
   }
   return {};
 }

@@ -43,9 +43,9 @@ struct LearnedTable {
 /// `table` (learned). One float32 sum, rounded once on store. The padding row adds nothing. A plan
 /// that adds no rows leaves everything alone.
 ///
-/// Errors: as rotate(); a table missing, needless, or of another shape than the plan says; a position
-/// without a row, with the limits in numbers; positions of a learned table that are not whole
-/// numbers. On failure nothing has been written. Never allocates unless it fails.
+/// Errors: as rotate(); a table missing, needless, or of another shape than the plan says; a
+/// position without a row, with the limits in numbers; positions of a learned table that are not
+/// whole numbers. On failure nothing has been written. Never allocates unless it fails.
 Status add_rows(const Plan& plan, const EmbeddingsView& x, const PositionView& positions,
                 const std::optional<LearnedTable>& table = std::nullopt,
                 Executor& executor = serial_executor());

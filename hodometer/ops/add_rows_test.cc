@@ -39,17 +39,19 @@ struct Lane {
 };
 
 TEST(AddRows, SinusoidsMatchThePaperAtFarPositions) {
-  const auto length = static_cast<int64_t>(far_positions.size()) - 1;  // the last has no row 2^31 + 1
+  const auto length =
+      static_cast<int64_t>(far_positions.size()) - 1;  // the last has no row 2^31 + 1
   for (const int64_t dim : {1, 2, 5, 64, 129, 768}) {
     for (const std::string_view layout : {"interleaved", "halves"}) {
       for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
         for (const int64_t offset : {0, 2}) {
-          const Plan plan = plan_of(
-              fmt::format(R"({{"method":"sinusoidal","dim":{},"layout":"{}","offset":{}}})", dim,
-                          layout, offset));
+          const Plan plan =
+              plan_of(fmt::format(R"({{"method":"sinusoidal","dim":{},"layout":"{}","offset":{}}})",
+                                  dim, layout, offset));
           Embeddings x(dtype, 2, length, dim, 0.5f);
-          ASSERT_TRUE(add_rows(plan, x.view, PositionView::shared_ids({far_positions.data(),
-                                                                       static_cast<size_t>(length)}))
+          ASSERT_TRUE(add_rows(plan, x.view,
+                               PositionView::shared_ids(
+                                   {far_positions.data(), static_cast<size_t>(length)}))
                           .ok());
           for (int64_t i = 0; i < length; i += 3) {
             for (int64_t lane = 0; lane < dim; lane += 1 + lane / 9) {
@@ -131,7 +133,8 @@ TEST(AddRows, LearnedRowsAreThoseOfThePositions) {
                          LearnedTable::contiguous(table.data(), 8, 3))
                     .ok());
     for (int64_t token = 0; token < 6; ++token) {
-      EXPECT_EQ(x.at(token / 3, token % 3, 2), static_cast<double>(ids[static_cast<size_t>(token)] * 16 + 3));
+      EXPECT_EQ(x.at(token / 3, token % 3, 2),
+                static_cast<double>(ids[static_cast<size_t>(token)] * 16 + 3));
     }
   }
 }
@@ -146,9 +149,10 @@ TEST(AddRows, TheOffsetIsPartOfTheSpec) {
   ASSERT_TRUE(add_rows(plan, x.view, PositionView::range(0), learned).ok());
   EXPECT_EQ(x.at(0, 0, 0), 2 * 16);
   EXPECT_EQ(x.at(0, 511, 0), 513 * 16);
-  EXPECT_EQ(add_rows(plan, x.view, PositionView::range(1), learned).error().message,
-            "add_rows: position 512 (row 0, token 511): the table has 514 rows, 0 to 513; first row "
-            "used is 2; longest input 512");
+  EXPECT_EQ(
+      add_rows(plan, x.view, PositionView::range(1), learned).error().message,
+      "add_rows: position 512 (row 0, token 511): the table has 514 rows, 0 to 513; first row "
+      "used is 2; longest input 512");
 }
 
 // Fault: row 1024 of a table of 1024 rows, and 78 tokens for 77 rows, fail deep inside.
@@ -165,12 +169,12 @@ TEST(AddRows, APositionWithoutARowIsRefusedInNumbers) {
   EXPECT_FALSE(add_rows(plan, x.view, PositionView::range(-1), learned).ok());
   const Plan clip = plan_of(R"({"method":"learned","max_position_embeddings":77,"dim":1})");
   Embeddings y(DType::float32, 1, 78, 1, 0);
-  EXPECT_EQ(add_rows(clip, y.view, PositionView::range(0),
-                     LearnedTable::contiguous(table.data(), 77, 1))
-                .error()
-                .message,
-            "add_rows: position 77 (row 0, token 77): the table has 77 rows, 0 to 76; first row used "
-            "is 0; longest input 77");
+  EXPECT_EQ(
+      add_rows(clip, y.view, PositionView::range(0), LearnedTable::contiguous(table.data(), 77, 1))
+          .error()
+          .message,
+      "add_rows: position 77 (row 0, token 77): the table has 77 rows, 0 to 76; first row used "
+      "is 0; longest input 77");
 }
 
 TEST(AddRows, ErrorsNameWhatIsWrong) {
@@ -188,10 +192,9 @@ TEST(AddRows, ErrorsNameWhatIsWrong) {
   EXPECT_EQ(add_rows(alibi, x.view, zero, rows).error().message,
             "add_rows: the method alibi adds no rows: expected no table");
   EXPECT_TRUE(add_rows(alibi, x.view, zero).ok());
-  EXPECT_EQ(add_rows(learned, x.view, zero, LearnedTable::contiguous(table.data(), 6, 4))
-                .error()
-                .message,
-            "add_rows: the table is [6, 4]: expected [8, 3]");
+  EXPECT_EQ(
+      add_rows(learned, x.view, zero, LearnedTable::contiguous(table.data(), 6, 4)).error().message,
+      "add_rows: the table is [6, 4]: expected [8, 3]");
   EXPECT_FALSE(add_rows(learned, x.view, zero, LearnedTable::contiguous(nullptr, 8, 3)).ok());
   const std::vector<double> half{0.5, 1.5};
   EXPECT_EQ(add_rows(learned, x.view, PositionView::coordinates(half.data(), 1, 1, 2), rows)
@@ -200,7 +203,8 @@ TEST(AddRows, ErrorsNameWhatIsWrong) {
             "add_rows: the rows are learned: expected positions that are whole numbers");
   EmbeddingsView wide = x.view;
   wide.dim = 4;
-  EXPECT_EQ(add_rows(computed, wide, zero).error().message, "add_rows: dim is 4: expected the plan's 3");
+  EXPECT_EQ(add_rows(computed, wide, zero).error().message,
+            "add_rows: dim is 4: expected the plan's 3");
   EXPECT_FALSE(add_rows(computed, x.view, PositionView::range(max_position)).ok());
 }
 

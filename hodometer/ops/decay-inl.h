@@ -25,8 +25,8 @@ PairLanes pair_lanes(const RotationPlan& rotation, int64_t begin);
 /// The factor of one pair at one position; `sign` is 1 for what grows and -1 for what shrinks.
 double decay_factor(const Decay& decay, size_t pair, double position, double sign);
 
-/// Calls body(tile, begin, pairs, factors) until every token and pair has been in one tile, pairs from
-/// 0 upwards for each token. factors is [tile.count, pairs], on the stack.
+/// Calls body(tile, begin, pairs, factors) until every token and pair has been in one tile, pairs
+/// from 0 upwards for each token. factors is [tile.count, pairs], on the stack.
 template <class Body>
 void for_each_decay_tile(const RotationPlan& rotation, const PositionView& positions,
                          const TokenRun& run, double sign, const Body& body) {

@@ -17,16 +17,17 @@ TEST(Decay, TilesCoverEveryTokenAndPair) {
     const PositionView positions = PositionView::range(300);
     std::map<std::pair<int64_t, int64_t>, float> seen;
     int64_t tokens = 0;
-    for_each_decay_tile(rotation, positions, {1, 2, 150, false}, 1.0,
-                        [&](const TokenRun& tile, int64_t begin, int64_t pairs, const float* factors) {
-                          if (begin == 0) tokens += tile.count;
-                          EXPECT_EQ(pair_lanes(rotation, begin).first_lane, 2 * begin);
-                          for (int64_t i = 0; i < tile.count; ++i) {
-                            for (int64_t j = 0; j < pairs; ++j) {
-                              seen[{tile.token + i, begin + j}] = factors[i * pairs + j];
-                            }
-                          }
-                        });
+    for_each_decay_tile(
+        rotation, positions, {1, 2, 150, false}, 1.0,
+        [&](const TokenRun& tile, int64_t begin, int64_t pairs, const float* factors) {
+          if (begin == 0) tokens += tile.count;
+          EXPECT_EQ(pair_lanes(rotation, begin).first_lane, 2 * begin);
+          for (int64_t i = 0; i < tile.count; ++i) {
+            for (int64_t j = 0; j < pairs; ++j) {
+              seen[{tile.token + i, begin + j}] = factors[i * pairs + j];
+            }
+          }
+        });
     EXPECT_EQ(tokens, 150);
     EXPECT_EQ(static_cast<int64_t>(seen.size()), 150 * rotation.num_pairs());
     for (const auto& [place, factor] : seen) {

@@ -29,8 +29,8 @@ struct ExactTable {
   std::vector<double> sin;
 };
 
-/// What make_table() rounds: the same shape, order, magnitude and decay, from the plan's spec and not
-/// from its rounded frequencies, whatever the angle mode. Errors as make_table().
+/// What make_table() rounds: the same shape, order, magnitude and decay, from the plan's spec and
+/// not from its rounded frequencies, whatever the angle mode. Errors as make_table().
 Result<ExactTable> exact_table(const Plan& plan, const PositionView& positions, int64_t length,
                                const std::optional<HeadRole>& role = std::nullopt);
 

@@ -13,9 +13,9 @@ using testing::plan_of;
 using testing::Turn;
 
 TEST(ExactTable, IsRightToDoublePrecisionEverywhere) {
-  const Plan plan = plan_of(
-      R"({"method":"rotary","head_dim":128,"layout":"half_split","base":500000})", 1,
-      AngleMode::float32);
+  const Plan plan =
+      plan_of(R"({"method":"rotary","head_dim":128,"layout":"half_split","base":500000})", 1,
+              AngleMode::float32);
   const auto length = static_cast<int64_t>(far_positions.size());
   const ExactTable table = *exact_table(plan, PositionView::shared_ids(far_positions), length);
   ASSERT_EQ(table.pairs, 64);

@@ -68,8 +68,9 @@ TEST(MakeTable, HasTheRowsThatRotateUses) {
 }
 
 TEST(MakeTable, Float32AnglesAreThoseOfFloat32Arithmetic) {
-  const Plan plan = plan_of(R"({"method":"rotary","head_dim":64,"layout":"half_split","base":10000})",
-                            1, AngleMode::float32);
+  const Plan plan =
+      plan_of(R"({"method":"rotary","head_dim":64,"layout":"half_split","base":10000})", 1,
+              AngleMode::float32);
   const Table table = table_of(plan, PositionView::range(131071), 2);
   for (size_t pair = 0; pair < 32; ++pair) {
     const auto inv_freq = static_cast<float>(std::pow(10000.0, -static_cast<double>(pair) / 32));
@@ -86,8 +87,8 @@ TEST(MakeTable, PutsTheRotationsSideBySide) {
   const Table table = table_of(plan, PositionView::axes(ids.data(), 2, 1, 2), 2);
   for (int64_t i = 0; i < 2; ++i) {
     for (int64_t column = 0; column < 8; ++column) {
-      const Turn turn = paper_turn(100, column % 4, 8,
-                                   static_cast<double>(ids[static_cast<size_t>(column / 4 * 2 + i)]));
+      const Turn turn = paper_turn(
+          100, column % 4, 8, static_cast<double>(ids[static_cast<size_t>(column / 4 * 2 + i)]));
       EXPECT_NEAR(table.sin[static_cast<size_t>(i * 8 + column)], turn.sin, 1e-7);
     }
   }
@@ -120,7 +121,8 @@ TEST(MakeTable, ThreadsDoNotChangeABit) {
 }
 
 TEST(MakeTable, ErrorsNameWhatIsWrong) {
-  const Plan plan = plan_of(R"({"method":"rotary","head_dim":8,"layout":"half_split","base":10000})");
+  const Plan plan =
+      plan_of(R"({"method":"rotary","head_dim":8,"layout":"half_split","base":10000})");
   std::vector<float> room(12);
   EXPECT_EQ(make_table(plan, PositionView::range(0), 4, room, room).error().message,
             "make_table: cos has 12 elements and sin 12: expected 4 positions of 4 pairs");

@@ -81,8 +81,8 @@ struct Rotation {
       if (rotation.decay) {
         turn_with_decay(rotation, static_cast<float>(magnitude), run, first_pass);
       } else {
-        AngleRows rows = internal::angle_rows(rotation.angles, plan.angle_mode, 0,
-                                              rotation.num_pairs());
+        AngleRows rows =
+            internal::angle_rows(rotation.angles, plan.angle_mode, 0, rotation.num_pairs());
         rows.tokens = run.count;
         rows.positions = internal::positions_of(positions, run);
         rows.axes = rotation.axis.empty() ? nullptr : rotation.axis.data();
@@ -96,8 +96,8 @@ struct Rotation {
 
   void turn_with_decay(const RotationPlan& rotation, float magnitude, const TokenRun& run,
                        bool first_pass) const {
-    const bool grows = (*options.role == HeadRole::query) ==
-                       (options.direction == Direction::forward);
+    const bool grows =
+        (*options.role == HeadRole::query) == (options.direction == Direction::forward);
     internal::for_each_decay_tile(
         rotation, positions, run, grows ? 1.0 : -1.0,
         [&](const TokenRun& tile, int64_t begin, int64_t pairs, const float* decay) {
@@ -112,10 +112,9 @@ struct Rotation {
   }
 };
 
-Status rotate_checked(std::string_view operation, const Plan& plan,
-                      std::span<const HeadsView> from, std::span<const HeadsView> to,
-                      const PositionView& positions, const RotateOptions& options,
-                      Executor& executor) {
+Status rotate_checked(std::string_view operation, const Plan& plan, std::span<const HeadsView> from,
+                      std::span<const HeadsView> to, const PositionView& positions,
+                      const RotateOptions& options, Executor& executor) {
   if (to.empty()) return {};
   const HeadsView& first = to.front();
   int64_t bytes_per_token = 1;
@@ -161,12 +160,12 @@ Status rotate_to(const Plan& plan, const HeadsView& from, const HeadsView& to,
   HODO_RETURN_IF_ERROR(check_heads("rotate_to", plan, from));
   if (from.dtype != to.dtype || from.batch != to.batch || from.length != to.length ||
       from.heads != to.heads || from.head_dim != to.head_dim) {
-    return Error{ErrorKind::usage,
-                 fmt::format("rotate_to: from is {} [{}, {}, {}, {}] and to is {} [{}, {}, {}, {}]: "
-                             "expected equal shapes and dtypes",
-                             dtype_name(from.dtype), from.batch, from.length, from.heads,
-                             from.head_dim, dtype_name(to.dtype), to.batch, to.length, to.heads,
-                             to.head_dim)};
+    return Error{
+        ErrorKind::usage,
+        fmt::format("rotate_to: from is {} [{}, {}, {}, {}] and to is {} [{}, {}, {}, {}]: "
+                    "expected equal shapes and dtypes",
+                    dtype_name(from.dtype), from.batch, from.length, from.heads, from.head_dim,
+                    dtype_name(to.dtype), to.batch, to.length, to.heads, to.head_dim)};
   }
   return rotate_checked("rotate_to", plan, {&from, 1}, {&to, 1}, positions, options, executor);
 }

@@ -31,9 +31,9 @@ struct RotateOptions {
 /// with one rounding on store; bounds are in kernels/angle_rows.h and kernels/rotate_pairs.h.
 ///
 /// Positions are whole numbers from -(2^31 - 1) to 2^31 - 1 (negative ones shift keys of a cache
-/// back), or finite numbers of that size. When the plan's schedule changes with the length, those at
-/// or beyond the larger of plan.context_length and the trained length are refused: the plan would
-/// turn them by frequencies that belong to a shorter sequence.
+/// back), or finite numbers of that size. When the plan's schedule changes with the length, those
+/// at or beyond the larger of plan.context_length and the trained length are refused: the plan
+/// would turn them by frequencies that belong to a shorter sequence.
 ///
 /// Results do not depend on the executor. Never allocates unless it fails; on failure nothing has
 /// been written. Writing to one place through overlapping heads is undefined.
@@ -48,8 +48,8 @@ Status rotate(const Plan& plan, std::span<const HeadsView> tensors, const Positi
 Status rotate(const Plan& plan, const HeadsView& heads, const PositionView& positions,
               const RotateOptions& options = {}, Executor& executor = serial_executor());
 
-/// Reads `from` and writes every lane of `to`: turned, or copied where the plan does not turn. Equal
-/// shapes and dtypes, any strides; they must not overlap. Otherwise as rotate().
+/// Reads `from` and writes every lane of `to`: turned, or copied where the plan does not turn.
+/// Equal shapes and dtypes, any strides; they must not overlap. Otherwise as rotate().
 Status rotate_to(const Plan& plan, const HeadsView& from, const HeadsView& to,
                  const PositionView& positions, const RotateOptions& options = {},
                  Executor& executor = serial_executor());

@@ -38,7 +38,8 @@ int64_t allocations_of(const Call& call) {
 }
 
 TEST(RotateAllocation, OneTokenTakesNoMemory) {
-  const Plan plan = plan_of(R"({"method":"rotary","head_dim":64,"layout":"half_split","base":1e4})");
+  const Plan plan =
+      plan_of(R"({"method":"rotary","head_dim":64,"layout":"half_split","base":1e4})");
   std::array<float, 32 * 64> q{};
   std::array<uint16_t, 8 * 64> k{};
   const std::array tensors{HeadsView::bshd(q.data(), DType::float32, 1, 1, 32, 64),
@@ -48,7 +49,8 @@ TEST(RotateAllocation, OneTokenTakesNoMemory) {
 }
 
 TEST(RotateAllocation, NeitherDoRowsAndTables) {
-  const Plan rows = plan_of(R"({"method":"sinusoidal","dim":65,"layout":"interleaved","offset":2})");
+  const Plan rows =
+      plan_of(R"({"method":"sinusoidal","dim":65,"layout":"interleaved","offset":2})");
   std::array<float, 3 * 65> x{};
   EXPECT_EQ(allocations_of([&] {
               return add_rows(rows, EmbeddingsView::contiguous(x.data(), DType::float32, 1, 3, 65),

@@ -14,8 +14,8 @@ using testing::Heads;
 using testing::plan_of;
 
 const Plan& plan() {
-  static const Plan made = plan_of(
-      R"({"method":"rotary","head_dim":64,"layout":"half_split","base":10000})");
+  static const Plan made =
+      plan_of(R"({"method":"rotary","head_dim":64,"layout":"half_split","base":10000})");
   return made;
 }
 
@@ -108,10 +108,11 @@ RC_GTEST_PROP(RotateProperties, RowsOfABatchDoNotKnowEachOther, (uint64_t seed))
 }
 
 TEST(RotateProperties, ThreadsDoNotChangeABit) {
-  for (const char* text :
-       {R"({"method":"rotary","head_dim":64,"layout":"interleaved","base":10000})",
-        R"({"method":"axial_rotary","head_dim":64,"layout":"half_split","base":10000,"axis_layout":"parts"})",
-        R"({"method":"xpos","head_dim":64,"layout":"half_split","base":10000})"}) {
+  for (
+      const char* text :
+      {R"({"method":"rotary","head_dim":64,"layout":"interleaved","base":10000})",
+       R"({"method":"axial_rotary","head_dim":64,"layout":"half_split","base":10000,"axis_layout":"parts"})",
+       R"({"method":"xpos","head_dim":64,"layout":"half_split","base":10000})"}) {
     const Plan any = plan_of(text);
     const PositionView positions = PositionView::range(30000).same_on_axes(any.num_axes());
     const RotateOptions options{Direction::forward, HeadRole::key};

@@ -49,9 +49,11 @@ void expect_turned(const Heads& before, const Heads& after, std::string_view lay
           const double want_y = y * turn.cos + x * turn.sin;
           const double bound = 3e-7 * std::hypot(turn.cos, turn.sin) * (std::abs(x) + std::abs(y));
           ASSERT_NEAR(after.at(b, i, h, first), want_x, bound + rounding(shape.dtype, want_x))
-              << layout << " " << rotary_dim << ": row " << b << ", token " << i << ", pair " << pair;
+              << layout << " " << rotary_dim << ": row " << b << ", token " << i << ", pair "
+              << pair;
           ASSERT_NEAR(after.at(b, i, h, second), want_y, bound + rounding(shape.dtype, want_y))
-              << layout << " " << rotary_dim << ": row " << b << ", token " << i << ", pair " << pair;
+              << layout << " " << rotary_dim << ": row " << b << ", token " << i << ", pair "
+              << pair;
         }
       }
       for (int64_t h = 0; h < shape.heads; ++h) {
@@ -122,7 +124,8 @@ TEST(Rotate, EqualRowsStayEqualWhateverTheShape) {
       const Heads one = Heads::bshd(DType::float32, 1, length, 2, 64);
       std::vector<float> x;
       for (int64_t b = 0; b < batch; ++b) {
-        for (int64_t e = 0; e < one.elements(); ++e) x.push_back(static_cast<float>(one.element(e)));
+        for (int64_t e = 0; e < one.elements(); ++e)
+          x.push_back(static_cast<float>(one.element(e)));
       }
       Heads single = one;
       ASSERT_TRUE(rotate(plan, single.view(), PositionView::range(6)).ok());
@@ -193,7 +196,8 @@ TEST(Rotate, PartialRotaryLeavesTheOtherLanes) {
 }
 
 TEST(Rotate, NoLanesToTurnCopiesAll) {
-  for (const std::string& spec : {rotary(16, 0, 0, "half_split"), std::string(R"({"method":"nope"})")}) {
+  for (const std::string& spec :
+       {rotary(16, 0, 0, "half_split"), std::string(R"({"method":"nope"})")}) {
     const Plan plan = plan_of(spec);
     const Heads before = Heads::bshd(DType::float16, 2, 3, 2, 16);
     Heads from = before;
@@ -213,9 +217,9 @@ TEST(Rotate, StridesAreMemoryAndNothingElse) {
   struct Strides {
     int64_t base, batch, token, head;
   };
-  for (const Strides strides : {Strides{7, 7 * 16 * length + 13, 7 * 16, 16},
-                                Strides{3, 3 * 16 * length, 16, 16 * length},
-                                Strides{3 * 16 * length, -400, 17, 16 * length * 3}}) {
+  for (const Strides strides :
+       {Strides{7, 7 * 16 * length + 13, 7 * 16, 16}, Strides{3, 3 * 16 * length, 16, 16 * length},
+        Strides{3 * 16 * length, -400, 17, 16 * length * 3}}) {
     HeadsView shape{nullptr, DType::float32, 2, length, 3, 16};
     shape.batch_stride = strides.batch;
     shape.length_stride = strides.token;
@@ -229,7 +233,8 @@ TEST(Rotate, StridesAreMemoryAndNothingElse) {
                         static_cast<double>(ids[static_cast<size_t>(b * length + i)]));
     });
     int64_t changed = 0;
-    for (int64_t e = 0; e < before.elements(); ++e) changed += before.element(e) != after.element(e);
+    for (int64_t e = 0; e < before.elements(); ++e)
+      changed += before.element(e) != after.element(e);
     EXPECT_LE(changed, 2 * length * 3 * 16);
   }
 }
@@ -297,16 +302,16 @@ TEST(Rotate, XposGrowsQueriesAndShrinksKeys) {
       for (const int64_t length : {1, 300}) {
         const Heads before = Heads::bshd(DType::float32, 2, length, 2, 48);
         Heads after = before;
-        ASSERT_TRUE(rotate(plan, after.view(), PositionView::range(900), {Direction::forward, role})
-                        .ok());
+        ASSERT_TRUE(
+            rotate(plan, after.view(), PositionView::range(900), {Direction::forward, role}).ok());
         expect_turned(before, after, layout, 0, 48, [&](int64_t, int64_t i, int64_t pair) {
           Turn turn = paper_turn(10000, pair, 48, static_cast<double>(900 + i));
           const double zeta = (2 * static_cast<double>(pair) + 0.4 * 48) / (1.4 * 48);
           const double factor = std::pow(zeta, sign * static_cast<double>(890 + i) / 512);
           return Turn{factor * turn.cos, factor * turn.sin};
         });
-        ASSERT_TRUE(rotate(plan, after.view(), PositionView::range(900), {Direction::inverse, role})
-                        .ok());
+        ASSERT_TRUE(
+            rotate(plan, after.view(), PositionView::range(900), {Direction::inverse, role}).ok());
         for (int64_t e = 0; e < before.elements(); ++e) {
           ASSERT_NEAR(after.element(e), before.element(e), 2e-6);
         }
@@ -320,18 +325,17 @@ TEST(Rotate, XposNeedsARoleAndAPlaceInFloat32) {
   Heads heads = Heads::bshd(DType::float32, 1, 2, 1, 8);
   EXPECT_EQ(rotate(plan, heads.view(), PositionView::range(0)).error().message,
             "rotate: the plan's xpos grows queries and shrinks keys: expected a role");
-  EXPECT_EQ(rotate(plan, heads.view(), PositionView::range(40000), {{}, HeadRole::key})
-                .error()
-                .message,
-            "rotate: position 40000 (row 0, token 0): expected -35556 to 35556: beyond, the decay "
-            "with scale_base 512 and center 0 leaves float32's range");
+  EXPECT_EQ(
+      rotate(plan, heads.view(), PositionView::range(40000), {{}, HeadRole::key}).error().message,
+      "rotate: position 40000 (row 0, token 0): expected -35556 to 35556: beyond, the decay "
+      "with scale_base 512 and center 0 leaves float32's range");
 }
 
 TEST(Rotate, MropeReadsTheAxisOfEachPair) {
   const Plan plan = plan_of(
       R"({"method":"mrope","head_dim":16,"layout":"half_split","base":10000,
           "mrope_section":[2,3,3],"section_layout":"chunked"})");
-  const std::vector<int64_t> ids{5, 70000, 9, 131071,  6, 1, 2, 3,  7, 8, 1048575, 2};  // [3, 2, 2]
+  const std::vector<int64_t> ids{5, 70000, 9, 131071, 6, 1, 2, 3, 7, 8, 1048575, 2};  // [3, 2, 2]
   const std::array<int64_t, 8> axis_of{0, 0, 1, 1, 1, 2, 2, 2};
   const Heads before = Heads::bshd(DType::float32, 2, 2, 2, 16);
   Heads after = before;
@@ -364,18 +368,21 @@ TEST(Rotate, PatchesMayStandAtFractions) {
       R"({"method":"axial_rotary","head_dim":16,"layout":"interleaved","base":100,
           "axis_layout":"parts"})");
   ASSERT_EQ(plan.rotations.size(), 2u);
-  const std::vector<double> at{0.25, 17.5, -3.75, 1e6 + 0.125,  0.5, -0.5, 31.875, 2.0};  // [2, 2, 2]
+  const std::vector<double> at{0.25, 17.5, -3.75,  1e6 + 0.125,
+                               0.5,  -0.5, 31.875, 2.0};  // [2, 2, 2]
   const Heads before = Heads::bshd(DType::float32, 2, 2, 3, 16);
   Heads from = before;
   Heads after = Heads::bshd(DType::float32, 2, 2, 3, 16, 5);
   ASSERT_TRUE(
-      rotate_to(plan, from.view(), after.view(), PositionView::coordinates(at.data(), 2, 2, 2)).ok());
+      rotate_to(plan, from.view(), after.view(), PositionView::coordinates(at.data(), 2, 2, 2))
+          .ok());
   // Each half of the lanes is a rotation of 8 lanes by its own axis.
   for (int64_t b = 0; b < 2; ++b) {
     for (int64_t i = 0; i < 2; ++i) {
       for (int64_t lane = 0; lane < 16; lane += 2) {
         const int64_t axis = lane / 8;
-        const Turn turn = paper_turn(100, lane % 8 / 2, 8, at[static_cast<size_t>(axis * 4 + b * 2 + i)]);
+        const Turn turn =
+            paper_turn(100, lane % 8 / 2, 8, at[static_cast<size_t>(axis * 4 + b * 2 + i)]);
         const double x = before.at(b, i, 2, lane);
         const double y = before.at(b, i, 2, lane + 1);
         EXPECT_NEAR(after.at(b, i, 2, lane), x * turn.cos - y * turn.sin, 1e-6);
@@ -457,9 +464,10 @@ TEST(Rotate, ErrorsNameWhatIsWrong) {
   EXPECT_NE(message(changed, zero), "ok");
   HeadsView shorter = view;
   shorter.length = 19;
-  EXPECT_EQ(rotate(plan, std::array{view, shorter}, zero).error().message,
-            "rotate: a tensor of batch 3 and length 19 beside one of batch 3 and length 20: expected "
-            "equal ones");
+  EXPECT_EQ(
+      rotate(plan, std::array{view, shorter}, zero).error().message,
+      "rotate: a tensor of batch 3 and length 19 beside one of batch 3 and length 20: expected "
+      "equal ones");
   EXPECT_EQ(rotate_to(plan, view, shorter, zero).error().message,
             "rotate_to: from is float32 [3, 20, 2, 8] and to is float32 [3, 19, 2, 8]: expected "
             "equal shapes and dtypes");

@@ -18,8 +18,8 @@ namespace hodometer::testing {
 
 /// Where short prompts hide nothing: around powers of two, and the last one.
 inline const std::vector<int64_t> far_positions{
-    0,     1,     2,     255,   256,   257,    2047,    2048,      2049, 4095,
-    4096,  4097,  32767, 32768, 65535, 65536,  131071,  1048575,   max_position};
+    0,    1,    2,     255,   256,   257,   2047,   2048,    2049,        4095,
+    4096, 4097, 32767, 32768, 65535, 65536, 131071, 1048575, max_position};
 
 /// cos and sin of position * base^(-2 pair / rotary_dim) by MPFR, from the numbers of the paper and
 /// with no phase, plan or table.
@@ -51,8 +51,8 @@ inline Plan plan_of(std::string_view text, int64_t context_length = 1,
   return make_plan(spec_of(text), context_length, mode).value();
 }
 
-/// A tensor with memory of its own, some of it between and around the heads, so that a write outside
-/// shows. Values are pseudo-random in [-2, 2).
+/// A tensor with memory of its own, some of it between and around the heads, so that a write
+/// outside shows. Values are pseudo-random in [-2, 2).
 class Heads {
  public:
   Heads(HeadsView shape, int64_t elements, uint64_t seed = 1) : view_(shape) {
@@ -76,17 +76,15 @@ class Heads {
     return view;
   }
   double at(int64_t b, int64_t i, int64_t h, int64_t lane) const {
-    return element(base + b * view_.batch_stride + i * view_.length_stride +
-                   h * view_.head_stride + lane);
+    return element(base + b * view_.batch_stride + i * view_.length_stride + h * view_.head_stride +
+                   lane);
   }
   double element(int64_t index) const {
     float value = 0;
     to_float32(view_.dtype, bytes_.data() + index * dtype_size(view_.dtype), &value, 1);
     return value;
   }
-  int64_t elements() const {
-    return static_cast<int64_t>(bytes_.size()) / dtype_size(view_.dtype);
-  }
+  int64_t elements() const { return static_cast<int64_t>(bytes_.size()) / dtype_size(view_.dtype); }
   friend bool operator==(const Heads& a, const Heads& b) { return a.bytes_ == b.bytes_; }
   const HeadsView& shape() const { return view_; }
 

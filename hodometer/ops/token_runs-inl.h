@@ -15,9 +15,9 @@
 
 namespace hodometer::internal {
 
-/// Consecutive tokens that one kernel call serves: `count` tokens of a sequence from `token` on, or,
-/// when every sequence has one token, that of `count` sequences from `sequence` on. In both cases
-/// token i is i strides further.
+/// Consecutive tokens that one kernel call serves: `count` tokens of a sequence from `token` on,
+/// or, when every sequence has one token, that of `count` sequences from `sequence` on. In both
+/// cases token i is i strides further.
 struct TokenRun {
   int64_t sequence = 0;
   int64_t token = 0;

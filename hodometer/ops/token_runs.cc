@@ -81,24 +81,24 @@ std::optional<OutsidePosition> find_outside_run(int64_t first, int64_t sequence,
 
 decltype(AngleRows::positions) positions_of(const PositionView& view, const TokenRun& run) {
   using Positions = decltype(AngleRows::positions);
-  return std::visit(
-      Overloaded{
-          [&](const PositionView::Run& source) -> Positions {
-            if (run.across) return PositionList{&source.first, 0, 0};
-            return PositionRun{source.first + run.token};
-          },
-          [&](const PositionView::Starts& source) -> Positions {
-            const int64_t* first = source.first + run.sequence * batch_stride(source);
-            if (run.across) return PositionList{first, batch_stride(source), 0};
-            return PositionRun{*first + run.token};
-          },
-          [&](const PositionView::Ids& source) -> Positions {
-            return list_of<PositionList>(source, run);
-          },
-          [&](const PositionView::Coordinates& source) -> Positions {
-            return list_of<FractionalList>(source, run);
-          }},
-      view.source());
+  return std::visit(Overloaded{[&](const PositionView::Run& source) -> Positions {
+                                 if (run.across) return PositionList{&source.first, 0, 0};
+                                 return PositionRun{source.first + run.token};
+                               },
+                               [&](const PositionView::Starts& source) -> Positions {
+                                 const int64_t* first =
+                                     source.first + run.sequence * batch_stride(source);
+                                 if (run.across)
+                                   return PositionList{first, batch_stride(source), 0};
+                                 return PositionRun{*first + run.token};
+                               },
+                               [&](const PositionView::Ids& source) -> Positions {
+                                 return list_of<PositionList>(source, run);
+                               },
+                               [&](const PositionView::Coordinates& source) -> Positions {
+                                 return list_of<FractionalList>(source, run);
+                               }},
+                    view.source());
 }
 
 double position_at(const PositionView& view, int64_t axis, int64_t sequence, int64_t token) {
@@ -132,22 +132,21 @@ AngleRows angle_rows(const AnglePlan& angles, AngleMode mode, int64_t begin, int
 std::optional<OutsidePosition> find_outside(const PositionView& view, int64_t batch, int64_t length,
                                             int64_t least, int64_t most) {
   if (batch == 0 || length == 0) return std::nullopt;
-  return std::visit(
-      Overloaded{[&](const PositionView::Run& source) {
-                   return find_outside_run(source.first, 0, length, least, most);
-                 },
-                 [&](const PositionView::Starts& source) {
-                   std::optional<OutsidePosition> found;
-                   for (int64_t b = 0; b < source.batch && !found; ++b) {
-                     found = find_outside_run(source.first[b * batch_stride(source)], b, length,
-                                              least, most);
-                   }
-                   return found;
-                 },
-                 [&](const auto& source) {
-                   return find_outside_array(source, view.num_axes(), least, most);
-                 }},
-      view.source());
+  return std::visit(Overloaded{[&](const PositionView::Run& source) {
+                                 return find_outside_run(source.first, 0, length, least, most);
+                               },
+                               [&](const PositionView::Starts& source) {
+                                 std::optional<OutsidePosition> found;
+                                 for (int64_t b = 0; b < source.batch && !found; ++b) {
+                                   found = find_outside_run(source.first[b * batch_stride(source)],
+                                                            b, length, least, most);
+                                 }
+                                 return found;
+                               },
+                               [&](const auto& source) {
+                                 return find_outside_array(source, view.num_axes(), least, most);
+                               }},
+                    view.source());
 }
 
 Status check_shape(std::string_view operation, const PositionView& view, int64_t num_axes,

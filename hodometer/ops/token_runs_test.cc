@@ -59,9 +59,10 @@ TEST(TokenRuns, PositionsOfARunAreThoseOfItsTokens) {
   const std::vector<int64_t> ids{10, 11, 12, 20, 21, 22};
   const std::vector<double> numbers{0.5, 1.5, 2.5, 3.5, 4.5, 5.5};
   const std::vector<int64_t> starts{100, 200};
-  const PositionView views[] = {
-      PositionView::range(7), PositionView::starts(starts), PositionView::ids(ids.data(), 2, 3),
-      PositionView::shared_ids({ids.data(), 3}), PositionView::coordinates(numbers.data(), 1, 2, 3)};
+  const PositionView views[] = {PositionView::range(7), PositionView::starts(starts),
+                                PositionView::ids(ids.data(), 2, 3),
+                                PositionView::shared_ids({ids.data(), 3}),
+                                PositionView::coordinates(numbers.data(), 1, 2, 3)};
   for (const PositionView& view : views) {
     for (const TokenRun& run : {TokenRun{1, 1, 2, false}, TokenRun{0, 0, 2, true}}) {
       const auto positions = positions_of(view, run);

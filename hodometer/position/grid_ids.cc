@@ -19,15 +19,16 @@ Status check_grid(std::string_view operation, const PatchGrid& grid, int64_t mer
   const auto fits = [](int64_t side) { return side >= 0 && side <= max_side; };
   if (!fits(grid.frames) || !fits(grid.height) || !fits(grid.width) ||
       (grid.frames > 0 && grid.height * grid.width > max_tokens / grid.frames)) {
-    return usage(fmt::format("{}: grid {} x {} x {}: expected sides of 0 to {} and at most {} "
-                             "patches",
-                             operation, grid.frames, grid.height, grid.width, max_side,
-                             max_tokens));
+    return usage(
+        fmt::format("{}: grid {} x {} x {}: expected sides of 0 to {} and at most {} "
+                    "patches",
+                    operation, grid.frames, grid.height, grid.width, max_side, max_tokens));
   }
   if (merge < 1 || grid.height % merge != 0 || grid.width % merge != 0) {
-    return usage(fmt::format("{}: grid {} x {} and merge size {}: expected a positive size that "
-                             "divides both",
-                             operation, grid.height, grid.width, merge));
+    return usage(
+        fmt::format("{}: grid {} x {} and merge size {}: expected a positive size that "
+                    "divides both",
+                    operation, grid.height, grid.width, merge));
   }
   return {};
 }
@@ -75,15 +76,17 @@ class MropeSequence {
       interval = static_cast<float>(*rule_.tokens_per_second) *
                  static_cast<float>(video.seconds_per_grid.value_or(1));
     } else if (video.seconds_per_grid) {
-      return usage(fmt::format("mrope_ids: seconds_per_grid is {} but the rule has no "
-                               "tokens_per_second: expected both or neither",
-                               *video.seconds_per_grid));
+      return usage(
+          fmt::format("mrope_ids: seconds_per_grid is {} but the rule has no "
+                      "tokens_per_second: expected both or neither",
+                      *video.seconds_per_grid));
     }
     // 2^20 frames of 2^10 positions still are positions.
     if (!(interval >= 0 && interval <= 1024)) {
-      return usage(fmt::format("mrope_ids: tokens_per_second * seconds_per_grid is {}: expected 0 "
-                               "to 1024",
-                               interval));
+      return usage(
+          fmt::format("mrope_ids: tokens_per_second * seconds_per_grid is {}: expected 0 "
+                      "to 1024",
+                      interval));
     }
     return add_grid(video.grid, interval);
   }
@@ -106,8 +109,8 @@ class MropeSequence {
         }
       }
     }
-    next_ = rule_.advance == MropeAdvance::past_grid ? next_ + std::max(height, width)
-                                                     : largest_ + 1;
+    next_ =
+        rule_.advance == MropeAdvance::past_grid ? next_ + std::max(height, width) : largest_ + 1;
     return {};
   }
 

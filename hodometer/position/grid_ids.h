@@ -47,7 +47,8 @@ using MropePart = std::variant<TextPart, ImagePart, VideoPart>;
 
 /// Where the part after an image or video begins.
 enum class MropeAdvance : uint8_t {
-  /// One past the largest position so far. Qwen2-VL 2024, section 2.1; Hugging Face up to version 4.
+  /// One past the largest position so far. Qwen2-VL 2024, section 2.1; Hugging Face up to
+  /// version 4.
   past_largest,
   /// Past the larger of merged height and width, whatever the time: text after a video may repeat
   /// positions of the video. Hugging Face's version 5. Equal to past_largest for images.
@@ -67,9 +68,9 @@ struct MropeIds {
   int64_t next = 0;   ///< the position of a text token that follows, on every axis
 };
 
-/// Ids of a sequence of text, images and videos; prefill, training and decoding use this one. Source:
-/// Hugging Face's `get_rope_index` of Qwen2-VL, Qwen2.5-VL and Qwen3-VL; times are products in
-/// float32 as there. Errors: negative sizes; a grid that the merge size does not divide; a video
+/// Ids of a sequence of text, images and videos; prefill, training and decoding use this one.
+/// Source: Hugging Face's `get_rope_index` of Qwen2-VL, Qwen2.5-VL and Qwen3-VL; times are products
+/// in float32 as there. Errors: negative sizes; a grid that the merge size does not divide; a video
 /// with seconds_per_grid when the rule has no tokens_per_second.
 Result<MropeIds> mrope_ids(std::span<const MropePart> parts, const MropeRule& rule);
 

@@ -48,7 +48,8 @@ std::vector<MropePart> parts_of(const nlohmann::json& row, const nlohmann::json&
       continue;
     }
     VideoPart video{grid, {}};
-    if (one.contains("second_per_grid_ts")) video.seconds_per_grid = one["second_per_grid_ts"][videos++];
+    if (one.contains("second_per_grid_ts"))
+      video.seconds_per_grid = one["second_per_grid_ts"][videos++];
     parts.push_back(video);
   }
   return parts;

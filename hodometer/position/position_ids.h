@@ -12,9 +12,9 @@
 /// anything is allocated, and errors name the values. At most 2^31 ids are made by one call.
 namespace hodometer {
 
-/// Which packed sequence a token belongs to: the mask that packing needs beside the positions, since
-/// tokens of different segments must not see each other. A type of its own, so that it is never
-/// taken for a padding mask or a position.
+/// Which packed sequence a token belongs to: the mask that packing needs beside the positions,
+/// since tokens of different segments must not see each other. A type of its own, so that it is
+/// never taken for a padding mask or a position.
 enum class SegmentId : int64_t { padding = 0 };
 
 /// Contiguous [batch, length]: starts[b], starts[b] + 1, ... Also for length 1.
@@ -29,8 +29,8 @@ struct MaskedIds {
 };
 
 /// Positions from a padding mask, contiguous [batch, length], 1 where there is a token: the count
-/// of valid tokens before it in its row, wherever the padding is. As Hugging Face's generate() does.
-/// Errors: a size that is no multiple of length; a value other than 0 and 1.
+/// of valid tokens before it in its row, wherever the padding is. As Hugging Face's generate()
+/// does. Errors: a size that is no multiple of length; a value other than 0 and 1.
 Result<MaskedIds> ids_from_mask(std::span<const uint8_t> mask, int64_t length);
 
 /// Sequences packed one after another without padding.
@@ -43,19 +43,19 @@ struct PackedIds {
 /// Empty sequences are allowed. Errors: not beginning at 0, descending.
 Result<PackedIds> packed_ids(std::span<const int64_t> cu_seqlens);
 
-/// Positions from a segment per token, such as {1, 1, 2, 2, 2, 0}: each run of equal ids begins at 0;
-/// padding gets 0. Errors: a negative segment; one that comes back after another, because its second
-/// part would begin at 0 again.
+/// Positions from a segment per token, such as {1, 1, 2, 2, 2, 0}: each run of equal ids begins at
+/// 0; padding gets 0. Errors: a negative segment; one that comes back after another, because its
+/// second part would begin at 0 again.
 Result<std::vector<int64_t>> ids_from_segments(std::span<const SegmentId> segments);
 
 /// Positions of q_len queries whose last one stands at the last of k_len keys. Errors: more queries
 /// than keys, negative lengths.
 Result<std::vector<int64_t>> ids_aligned_to_end(int64_t q_len, int64_t k_len);
 
-/// Positions of a tree of drafted tokens after `base` tokens that are settled. parents[i] is the index
-/// of the token that token i follows, or -1 when it follows the settled ones: those stand at `base`,
-/// their children at base + 1, and siblings share a position. Errors: a parent at or after its child,
-/// or below -1; a negative base.
+/// Positions of a tree of drafted tokens after `base` tokens that are settled. parents[i] is the
+/// index of the token that token i follows, or -1 when it follows the settled ones: those stand at
+/// `base`, their children at base + 1, and siblings share a position. Errors: a parent at or after
+/// its child, or below -1; a negative base.
 Result<std::vector<int64_t>> draft_tree_ids(std::span<const int64_t> parents, int64_t base);
 
 /// How a sequence is cut over the ranks of a context-parallel run.
@@ -71,9 +71,9 @@ struct ShardIds {
   std::vector<SegmentId> segments;  ///< the sequence of each, counted from 1
 };
 
-/// The tokens of `rank`, when every packed sequence is cut over `ranks`. All ranks together hold each
-/// token once. Sources: Megatron-LM and TransformerEngine (zigzag over each sequence). Errors: as
-/// packed_ids; a rank outside 0 to ranks - 1; a length that does not divide evenly.
+/// The tokens of `rank`, when every packed sequence is cut over `ranks`. All ranks together hold
+/// each token once. Sources: Megatron-LM and TransformerEngine (zigzag over each sequence). Errors:
+/// as packed_ids; a rank outside 0 to ranks - 1; a length that does not divide evenly.
 Result<ShardIds> cp_positions(std::span<const int64_t> cu_seqlens, int64_t ranks, int64_t rank,
                               ContextSplit split);
 

@@ -50,7 +50,8 @@ TEST(IdsFromStarts, RefuseWhatIsNoSize) {
   EXPECT_FALSE(ids_from_starts(Ids{std::numeric_limits<int64_t>::max()}, 2).ok());
 }
 
-// Fault: one position vector for all rows of a left-padded batch, so that only the longest is right.
+// Fault: one position vector for all rows of a left-padded batch, so that only the longest is
+// right.
 TEST(IdsFromMask, EveryRowCountsItsOwnTokens) {
   const MaskedIds made = *ids_from_mask(std::vector<uint8_t>{1, 1, 1, 1, 1, 0, 0, 1, 1, 1}, 5);
   EXPECT_EQ(made.ids, (Ids{0, 1, 2, 3, 4, 0, 0, 0, 1, 2}));
@@ -85,8 +86,8 @@ TEST(IdsFromMask, RefusesSegments) {
 RC_GTEST_PROP(IdsFromMask, BatchEqualsSingleRows, ()) {
   const auto length = *rc::gen::inRange<int64_t>(1, 9);
   const auto batch = *rc::gen::inRange<size_t>(1, 5);
-  const auto mask = *rc::gen::container<std::vector<uint8_t>>(
-      batch * static_cast<size_t>(length), rc::gen::inRange<uint8_t>(0, 2));
+  const auto mask = *rc::gen::container<std::vector<uint8_t>>(batch * static_cast<size_t>(length),
+                                                              rc::gen::inRange<uint8_t>(0, 2));
   const MaskedIds whole = *ids_from_mask(mask, length);
   for (size_t b = 0; b < batch; ++b) {
     const std::span<const uint8_t> row =
@@ -99,7 +100,8 @@ RC_GTEST_PROP(IdsFromMask, BatchEqualsSingleRows, ()) {
   }
 }
 
-// Fault: positions that run on over packed documents; positions without the mask that goes with them.
+// Fault: positions that run on over packed documents; positions without the mask that goes with
+// them.
 TEST(PackedIds, EverySequenceBeginsAtZeroAndHasASegment) {
   const PackedIds made = *packed_ids(Ids{0, 2, 5});
   EXPECT_EQ(made.ids, (Ids{0, 1, 0, 1, 2}));

@@ -66,6 +66,7 @@ class PositionView {
     return {Coordinates{data, batch, length, batch * length, length, 1}, num_axes};
   }
   /// Any strides.
+  static constexpr PositionView strided(const Starts& starts) { return {starts, 1}; }
   static constexpr PositionView strided(const Ids& ids, int64_t num_axes) {
     return {ids, num_axes};
   }
