@@ -103,9 +103,10 @@ std::vector<FamilyRow> other_families() {
       {"kimi_k25_vision moonvit",
        {.read = read_axial, .layout = inter, .base = 1e4, .mask = MaskKind::bidirectional,
         .axes = AxisLayout::alternating_per_axis}},
-      {"siglip_vision_model siglip2_vision_model idefics2_vision idefics3_vision "
-       "smolvlm_vision",
+      {"siglip_vision_model idefics2_vision idefics3_vision smolvlm_vision",
        {.read = read_patch_table, .mask = MaskKind::bidirectional}},
+      {"siglip2_vision_model",
+       {.read = read_patch_table, .mask = MaskKind::bidirectional, .positions = 256}},
       {"clip_vision_model mllama_vision_model vit dinov2 internvl_vision",
        {.read = read_patch_table, .mask = MaskKind::bidirectional, .vision_extra_rows = 1}},
       {"deit",

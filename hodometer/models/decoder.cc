@@ -12,7 +12,12 @@ namespace {
 /// Gemma 4 has wider heads in its full layers.
 Result<Sourced<int64_t>> head_dim_of_kind(const Part& part, const LayerKind& kind) {
   HODO_ASSIGN(const auto global, part.config.find<int64_t>("global_head_dim"));
-  if (global && kind.name == "full_attention") return *global;
+  if (kind.name == "full_attention") {
+    if (global) return *global;
+    if (part.family->full_head_dim > 0) {
+      return Sourced<int64_t>{part.family->full_head_dim, Origin::assumed, part.customary()};
+    }
+  }
   return read_head_dim(part);
 }
 

@@ -94,6 +94,7 @@ struct Family {
   FractionKey fraction_key = FractionKey::not_read;  ///< only asked when fraction is 1
   int64_t rotary_dim = 0;
   int64_t head_dim = 0;
+  int64_t full_head_dim = 0;  ///< of full layers, where it differs
   int64_t nope_dim = 0;  ///< of MLA heads: qk_nope_head_dim and qk_rope_head_dim
   int64_t rope_dim = 0;
   std::optional<PairLayout> indexer = {};
@@ -101,6 +102,7 @@ struct Family {
   int64_t period = 0;
   std::string_view period_key = "sliding_window_pattern";
   std::string_view local_kind = "sliding_attention";
+  std::string_view full_kind = "full_attention";
   Window window = Window::none;
   Rotates rotates = Rotates::all;
   ScalingScope scaling = ScalingScope::all_layers;
@@ -150,6 +152,7 @@ Status read_mpt(const Part& part);
 Status read_baichuan(const Part& part);
 Status read_qwen1(const Part& part);
 Status read_chatglm(const Part& part);
+Status read_moonshine(const Part& part);
 Status read_alibi(const Part& part);
 Status read_t5(const Part& part);
 Status read_shaw(const Part& part);

@@ -38,7 +38,7 @@ double score_factor(const std::vector<Action>& list) {
 }
 
 bool is_text(const PositionUse& use) {
-  return !use.name.starts_with("vision") && !use.name.starts_with("audio");
+  return !std::holds_alternative<AxialRotary>(use.spec.method) && !use.name.starts_with("vision") && !use.name.starts_with("audio");
 }
 
 /// What is wrong with one use of the golden file, or nothing.
@@ -68,7 +68,10 @@ std::string compare(const ModelPositions& model, const Json& golden) {
         for (size_t i = 0; i < half; ++i) split.push_back(inv_freq[2 * i]);
         for (size_t i = 0; i < half; ++i) split.push_back(inv_freq[2 * i + 1]);
         inv_freq = split;
-      } else {
+      } else if (axial->axis_layout == AxisLayout::alternating_per_axis) {
+        for (size_t i = 0; i < half; ++i) inv_freq[i] = inv_freq[2 * i];
+        inv_freq.resize(half);
+      } else if (axial->axis_layout == AxisLayout::blocks) {
         inv_freq.resize(half);
       }
     }
@@ -84,7 +87,9 @@ std::string compare(const ModelPositions& model, const Json& golden) {
                            golden["pairs"][i].get<size_t>(), mine, theirs);
       }
     }
-    const double magnitude = golden["attention_factor"].get<double>();
+    // PhiMoE's class reports one factor and applies another.
+    const Json applied = golden.value("applied_factor", golden["attention_factor"]);
+    const double magnitude = applied.get<double>();
     if (std::fabs(ours->magnitude - magnitude) > 1e-6) {
       return fmt::format("{}: magnitude {}, in Hugging Face {}", use.name, ours->magnitude,
                          magnitude);
@@ -107,7 +112,12 @@ std::string compare(const ModelPositions& model, const Json& golden) {
 }
 
 std::string compare_layers(const ModelPositions& model, const Json& golden) {
-  for (const auto& [kind, layers] : golden.items()) {
+  for (const auto& [theirs, layers] : golden.items()) {
+    // Layers that differ in nothing that concerns positions have one name here.
+    std::string kind = theirs;
+    if (kind == "indexed_attention" || kind == "hybrid") kind = "attention";
+    if (kind == "compressed_sparse_attention") kind = "indexer";
+    if (kind == "heavily_compressed_attention") continue;
     std::vector<int64_t> ours;
     for (const PositionUse& use : model.uses) {
       const bool same = use.name == kind || use.name.starts_with(kind + ".") ||
@@ -150,7 +160,7 @@ TEST_P(HfGolden, AgreesOrTheReasonIsKnown) {
     if (reasons.contains(name)) {
       EXPECT_FALSE(wrong.empty()) << "agrees now: drop the reason";
     } else {
-      EXPECT_EQ(wrong, "");
+      EXPECT_TRUE(wrong.empty()) << wrong;
       ++agreed;
     }
   }

@@ -37,7 +37,8 @@ const std::vector<KeySpellings>& table() {
         "rotary_emb_fraction"},
        {}},
       {"rope_type", {"rope_type", "type"}, {}},
-      {"sliding_window", {"sliding_window", "sliding_window_size"}, {}},
+      {"sliding_window", {"sliding_window", "sliding_window_size"}, {"attention_window_size"}},
+      {"block_types", {"block_types", "_block_types"}, {}},
       {"sliding_window_pattern", {"sliding_window_pattern", "_sliding_window_pattern"}, {}},
       {"mrope_section", {"mrope_section", "xdrope_section"}, {}},
   };

@@ -41,7 +41,7 @@ struct NumberedKind {
 };
 constexpr std::array<NumberedKind, 3> numbered_kinds = {
     {{"full_attn_idxs", "full_attention", "conv"},
-     {"attn_layer_indices", "full_attention", "mamba"},
+     {"attn_layer_indices", "full_attention", "linear_attention"},
      {"cross_attention_layers", "cross_attention", "full_attention"}}};
 
 Result<std::optional<std::vector<std::string>>> listed_by_number(const Part& part,
@@ -76,7 +76,30 @@ Result<std::optional<std::vector<std::string>>> listed_kinds(const Part& part,
     HODO_ASSIGN(auto list, check_layer_list(config, key, found->value, num_layers));
     for (std::string& kind : list) {
       if (kind == "attention") kind = "full_attention";
+      if (kind == "mamba" || kind == "recurrent") kind = "linear_attention";
     }
+    return std::optional(std::move(list));
+  }
+  HODO_ASSIGN(const auto blocks, part.config.find<std::vector<std::string>>("block_types"));
+  if (blocks && !blocks->value.empty() && num_layers) {
+    // RecurrentGemma: a list that repeats.
+    source = blocks->source;
+    std::vector<std::string> list;
+    for (size_t layer = 0; layer < static_cast<size_t>(*num_layers); ++layer) {
+      const std::string& block = blocks->value[layer % blocks->value.size()];
+      list.emplace_back(block == "attention" ? part.family->full_kind : "linear_attention");
+    }
+    return std::optional(std::move(list));
+  }
+  HODO_ASSIGN(const auto pattern, part.config.find<std::vector<int64_t>>("hybrid_layer_pattern"));
+  if (pattern) {
+    // MiMo: 1 slides, 0 attends to everything.
+    source = pattern->source;
+    std::vector<std::string> list;
+    for (const int64_t mark : pattern->value) {
+      list.emplace_back(mark == 1 ? "sliding_attention" : "full_attention");
+    }
+    HODO_ASSIGN(list, check_layer_list(part.config, "hybrid_layer_pattern", std::move(list), num_layers));
     return std::optional(std::move(list));
   }
   HODO_ASSIGN(const auto marks, part.config.find<std::vector<int64_t>>("attn_type_list"));
@@ -161,7 +184,7 @@ Result<std::vector<std::string>> periodic_kinds(const Part& part, int64_t num_la
                           ? layer % period->value == 0
                           : (layer + 1) % period->value == 0;
     const bool last = family.layers == LayerRule::last_layer_full && layer + 1 == num_layers;
-    list.emplace_back(full || last ? "full_attention" : family.local_kind);
+    list.emplace_back(full || last ? family.full_kind : family.local_kind);
   }
   return list;
 }

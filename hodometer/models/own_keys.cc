@@ -73,6 +73,42 @@ Status read_chatglm(const Part& part) {
   return add_use(part, std::move(use));
 }
 
+Status read_moonshine(const Part& part) {
+  const ConfigReader& config = part.config;
+  const auto hidden_why = "the width of a head is computed from it";
+  HODO_ASSIGN(const auto hidden, config.require<int64_t>("hidden_size", hidden_why));
+  HODO_ASSIGN(const RopeBlock blocks, read_rope_block(part, {}));
+  HODO_ASSIGN(const auto base, read_base(part, blocks.flat, "base", part.family->base));
+  for (const auto& [stack, mask] : {std::pair{"encoder", MaskKind::bidirectional},
+                                    std::pair{"decoder", MaskKind::causal}}) {
+    HODO_ASSIGN(const auto heads,
+                config.find_or<int64_t>(fmt::format("{}_num_attention_heads", stack), 8,
+                                        part.customary()));
+    HODO_ASSIGN(const auto layers,
+                config.find<int64_t>(fmt::format("{}_num_hidden_layers", stack)));
+    if (heads.value < 1) {
+      return Error{ErrorKind::bad_input,
+                   fmt::format("{} is {}: expected at least 1", heads.source, heads.value)};
+    }
+    PositionUse use;
+    use.name = part.use_name(stack);
+    use.mask = mask;
+    set_num_layers(part, use, layers);
+    const Sourced<int64_t> head_dim{hidden.value / heads.value, hidden.origin,
+                                    fmt::format("{} / {}", hidden.source, heads.source)};
+    HODO_ASSIGN(ReadRotary rotary,
+                read_rotary(part, blocks.flat, base,
+                            {head_dim, std::nullopt, 0, *part.family->layout}));
+    HODO_RETURN_IF_ERROR(set_rotary(part, std::move(rotary), use));
+    HODO_RETURN_IF_ERROR(add_use(part, std::move(use)));
+  }
+  PositionUse cross;
+  cross.name = part.use_name("cross_attention");
+  cross.mask = MaskKind::bidirectional;
+  cross.settings = {{"method", "nope", Origin::architecture, part.fixed()}};
+  return add_use(part, std::move(cross));
+}
+
 Status read_esm(const Part& part) {
   HODO_ASSIGN(const auto type, part.config.find_or<std::string>("position_embedding_type",
                                                                 "absolute", part.customary()));

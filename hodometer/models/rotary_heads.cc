@@ -95,7 +95,14 @@ Result<Sourced<double>> read_base(const Part& part, const std::optional<ConfigRe
   if (block) {
     HODO_ASSIGN(inner, block->find<double>("base"));
   }
-  HODO_ASSIGN(const auto outer, part.config.find<double>(name));
+  HODO_ASSIGN(auto outer, part.config.find<double>(name));
+  if (!outer) {
+    // DBRX keeps its base in a block about attention.
+    HODO_ASSIGN(const auto attention, part.config.section("attn_config"));
+    if (attention) {
+      HODO_ASSIGN(outer, attention->find<double>(name));
+    }
+  }
   if (inner && outer && inner->value != outer->value) {
     const std::string both = fmt::format("{} is {} and {} is {}", inner->source, inner->value,
                                          outer->source, outer->value);

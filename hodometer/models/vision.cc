@@ -24,6 +24,9 @@ Result<Sourced<int64_t>> read_patches(const Part& part) {
     HODO_ASSIGN(const auto given, config.find<int64_t>(key));
     if (given) return *given;
   }
+  if (part.family->positions > 0 && !config.has("image_size")) {
+    return Sourced<int64_t>{part.family->positions, Origin::assumed, part.customary()};
+  }
   HODO_ASSIGN(const auto image, read_side(part, "image_size"));
   HODO_ASSIGN(const auto patch, read_side(part, "patch_size"));
   if (patch.value < 1 || image.value < patch.value || image.value > 1000000) {
