@@ -14,8 +14,9 @@ Result<Sourced<int64_t>> read_positions(const Part& part, std::string_view key) 
   return part.config.require<int64_t>(key, table_why);
 }
 
-void set_layers(const Part& part, std::optional<Sourced<int64_t>> layers) {
-  if (layers && part.prefix.empty() && layers->value >= 0) part.model->num_layers = layers->value;
+Status note_layer_count(const Part& part) {
+  HODO_RETURN_IF_ERROR(read_layer_count(part, "num_hidden_layers"));
+  return {};
 }
 
 PositionUse learned_use(const Part& part, std::string_view name, const Sourced<int64_t>& usable,
@@ -78,8 +79,7 @@ Status read_learned(const Part& part) {
   }
   HODO_ASSIGN(const auto usable, read_positions(part, "max_position_embeddings"));
   HODO_ASSIGN(const auto dim, part.config.require<int64_t>("hidden_size", "rows are that wide"));
-  HODO_ASSIGN(const auto layers, part.config.find<int64_t>("num_hidden_layers"));
-  set_layers(part, layers);
+  HODO_RETURN_IF_ERROR(note_layer_count(part));
   const Sourced<int64_t> offset{part.family->offset, Origin::architecture, part.fixed()};
   return add_use(part, learned_use(part, "embedding", usable, dim, offset));
 }
@@ -92,9 +92,8 @@ Status read_learned_after_padding(const Part& part) {
   }
   HODO_ASSIGN(const auto rows, read_positions(part, "max_position_embeddings"));
   HODO_ASSIGN(const auto dim, part.config.require<int64_t>("hidden_size", "rows are that wide"));
-  HODO_ASSIGN(const auto layers, part.config.find<int64_t>("num_hidden_layers"));
+  HODO_RETURN_IF_ERROR(note_layer_count(part));
   HODO_ASSIGN(auto padding, part.config.find_or<int64_t>("pad_token_id", 1, part.customary()));
-  set_layers(part, layers);
   if (padding.value < 0 || padding.value >= rows.value - 1) {
     return Error{
         ErrorKind::bad_input,
@@ -111,16 +110,14 @@ Status read_learned_after_padding(const Part& part) {
 
 Status read_sinusoidal(const Part& part) {
   HODO_ASSIGN(const auto dim, part.config.require<int64_t>("hidden_size", "rows are that wide"));
-  HODO_ASSIGN(const auto layers, part.config.find<int64_t>("num_hidden_layers"));
-  set_layers(part, layers);
+  HODO_RETURN_IF_ERROR(note_layer_count(part));
   return add_use(part, sinusoidal_use(part, "embedding", dim, std::nullopt));
 }
 
 Status read_encoder_decoder(const Part& part) {
   const ConfigReader& config = part.config;
   HODO_ASSIGN(const auto dim, config.require<int64_t>("hidden_size", "rows are that wide"));
-  HODO_ASSIGN(const auto layers, config.find<int64_t>("num_hidden_layers"));
-  set_layers(part, layers);
+  HODO_RETURN_IF_ERROR(note_layer_count(part));
   for (const auto& [stack, own_key, mask] :
        {Stack{"encoder", "max_encoder_position_embeddings", MaskKind::bidirectional},
         Stack{"decoder", "max_decoder_position_embeddings", MaskKind::causal}}) {
@@ -146,8 +143,7 @@ Status read_whisper(const Part& part) {
               config.find_or<int64_t>("max_source_positions", 1500, part.customary()));
   HODO_ASSIGN(const auto target,
               config.find_or<int64_t>("max_target_positions", 448, part.customary()));
-  HODO_ASSIGN(const auto layers, config.find<int64_t>("num_hidden_layers"));
-  set_layers(part, layers);
+  HODO_RETURN_IF_ERROR(note_layer_count(part));
   PositionUse encoder = sinusoidal_use(part, "encoder", dim, source);
   encoder.mask = MaskKind::bidirectional;
   HODO_RETURN_IF_ERROR(add_use(part, std::move(encoder)));
@@ -158,8 +154,7 @@ Status read_whisper(const Part& part) {
 }
 
 Status read_nope(const Part& part) {
-  HODO_ASSIGN(const auto layers, part.config.find<int64_t>("num_hidden_layers"));
-  set_layers(part, layers);
+  HODO_RETURN_IF_ERROR(note_layer_count(part));
   PositionUse use;
   use.name = part.use_name("attention");
   use.spec.method = Nope{};

@@ -14,15 +14,15 @@ double round_to_bfloat16(double value) {
 }
 
 Status add_alibi(const Part& part, Alibi alibi, std::vector<Setting> settings) {
-  HODO_ASSIGN(const auto layers, part.config.find<int64_t>("num_hidden_layers"));
+  HODO_ASSIGN(const auto layers, read_layer_count(part, "num_hidden_layers"));
   HODO_ASSIGN(const auto trained, part.config.find<int64_t>("max_position_embeddings"));
-  if (layers && part.prefix.empty()) part.model->num_layers = layers->value;
   PositionUse use;
   use.name = part.use_name("attention");
   use.spec.method = std::move(alibi);
   use.mask = part.family->mask;
   if (trained) use.trained_length = trained->value;
   use.settings = std::move(settings);
+  use_all_layers(layers, use);
   return add_use(part, std::move(use));
 }
 
@@ -34,7 +34,7 @@ Result<Sourced<int64_t>> read_heads(const Part& part) {
 struct Stack {
   std::string_view name;
   MaskKind mask;
-  Sourced<int64_t> layers;
+  std::optional<Sourced<int64_t>> layers;
 };
 
 PositionUse t5_use(const Part& part, const Stack& stack, T5Bias bias,
@@ -44,10 +44,8 @@ PositionUse t5_use(const Part& part, const Stack& stack, T5Bias bias,
   use.mask = stack.mask;
   bias.bidirectional = stack.mask == MaskKind::bidirectional;
   use.spec.method = bias;
-  for (int64_t layer = 0; layer < std::min<int64_t>(stack.layers.value, 10000); ++layer) {
-    use.layers.push_back(layer);
-  }
   use.settings = std::move(settings);
+  use_all_layers(stack.layers, use);
   use.settings.push_back(
       {"bidirectional", bias.bidirectional ? "true" : "false", Origin::architecture, part.fixed()});
   return use;
@@ -138,12 +136,9 @@ Status read_t5(const Part& part) {
               config.find_or<int64_t>("relative_attention_num_buckets", 32, part.customary()));
   HODO_ASSIGN(const auto distance,
               config.find_or<int64_t>("relative_attention_max_distance", 128, part.customary()));
-  HODO_ASSIGN(const auto encoder, config.find_or<int64_t>("num_layers", 0, part.customary()));
-  HODO_ASSIGN(const auto decoder,
-              config.find_or<int64_t>("num_decoder_layers", encoder.value, encoder.source));
-  if (part.prefix.empty() && encoder.origin == Origin::file) {
-    part.model->num_layers = encoder.value;
-  }
+  HODO_ASSIGN(const auto encoder, read_layer_count(part, "num_layers"));
+  HODO_ASSIGN(auto decoder, read_layer_count(part, "num_decoder_layers"));
+  if (!decoder) decoder = encoder;
   const T5Bias bias{heads.value, buckets.value, distance.value, false};
   const std::vector<Setting> settings = {
       setting("num_heads", heads),
@@ -161,7 +156,7 @@ Status read_t5(const Part& part) {
   cross.name = part.use_name("cross_attention");
   cross.spec.method = Nope{};
   cross.mask = MaskKind::bidirectional;
-  cross.settings = {{"method", "nope", Origin::architecture, part.fixed()}};
+  cross.settings.assign({{"method", "nope", Origin::architecture, part.fixed()}});
   return add_use(part, std::move(cross));
 }
 
@@ -194,8 +189,7 @@ Status read_shaw(const Part& part) {
               config.find_or<int64_t>("left_max_position_embeddings", 64, part.customary()));
   HODO_ASSIGN(const auto right,
               config.find_or<int64_t>("right_max_position_embeddings", 8, part.customary()));
-  HODO_ASSIGN(const auto layers, config.find<int64_t>("num_hidden_layers"));
-  if (layers && part.prefix.empty()) part.model->num_layers = layers->value;
+  HODO_ASSIGN(const auto layers, read_layer_count(part, "num_hidden_layers"));
   Shaw shaw;
   shaw.left_max_position_embeddings = left.value;
   shaw.right_max_position_embeddings = right.value;
@@ -206,6 +200,7 @@ Status read_shaw(const Part& part) {
   use.settings = {setting("position_embeddings_type", type),
                   setting("left_max_position_embeddings", left),
                   setting("right_max_position_embeddings", right)};
+  use_all_layers(layers, use);
   return add_use(part, std::move(use));
 }
 

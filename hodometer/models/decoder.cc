@@ -113,14 +113,14 @@ Status read_decoder(const Part& part) {
   HODO_RETURN_IF_ERROR(check_pairing(part));
   HODO_RETURN_IF_ERROR(check_rotation_switch(part, kinds));
   HODO_ASSIGN(const RopeBlock blocks, read_rope_block(part, kinds));
-  if (part.prefix.empty()) part.model->num_layers = kinds.num_layers;
+  if (part.prefix.empty() && !part.model->num_layers) part.model->num_layers = kinds.num_layers;
   const bool applies = std::any_of(kinds.kinds.begin(), kinds.kinds.end(), [&](const auto& kind) {
     return kind.rotates && block_of_kind(blocks, kind, family);
   });
   if (blocks.flat && !applies) {
     part.config.ledger().opaque.insert(blocks.flat->path());
-    part.config.warn(fmt::format("{} applies to layers that the model does not have",
-                                 blocks.flat->path()));
+    part.config.warn(
+        fmt::format("{} applies to layers that the model does not have", blocks.flat->path()));
   }
   for (const LayerKind& kind : kinds.kinds) {
     PositionUse use;

@@ -95,7 +95,7 @@ struct Family {
   int64_t rotary_dim = 0;
   int64_t head_dim = 0;
   int64_t full_head_dim = 0;  ///< of full layers, where it differs
-  int64_t nope_dim = 0;  ///< of MLA heads: qk_nope_head_dim and qk_rope_head_dim
+  int64_t nope_dim = 0;       ///< of MLA heads: qk_nope_head_dim and qk_rope_head_dim
   int64_t rope_dim = 0;
   std::optional<PairLayout> indexer = {};
   LayerRule layers = LayerRule::uniform;
@@ -168,6 +168,12 @@ Status read_patch_table(const Part& part);
 Status read_composite(const Part& part);
 Status read_nope(const Part& part);
 Status refuse(const Part& part);
+
+/// How many layers a section says it has, and the model's own number when it is the main section.
+Result<std::optional<Sourced<int64_t>>> read_layer_count(const Part& part, std::string_view key);
+
+/// Makes a use one of all layers of a section.
+void use_all_layers(const std::optional<Sourced<int64_t>>& count, PositionUse& use);
 
 /// Adds a use to the model once its spec passes check(); errors name the part of the file.
 Status add_use(const Part& part, PositionUse use);

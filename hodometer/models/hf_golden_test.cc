@@ -38,7 +38,8 @@ double score_factor(const std::vector<Action>& list) {
 }
 
 bool is_text(const PositionUse& use) {
-  return !std::holds_alternative<AxialRotary>(use.spec.method) && !use.name.starts_with("vision") && !use.name.starts_with("audio");
+  return !std::holds_alternative<AxialRotary>(use.spec.method) && !use.name.starts_with("vision") &&
+         !use.name.starts_with("audio");
 }
 
 /// What is wrong with one use of the golden file, or nothing.

@@ -99,7 +99,8 @@ Result<std::optional<std::vector<std::string>>> listed_kinds(const Part& part,
     for (const int64_t mark : pattern->value) {
       list.emplace_back(mark == 1 ? "sliding_attention" : "full_attention");
     }
-    HODO_ASSIGN(list, check_layer_list(part.config, "hybrid_layer_pattern", std::move(list), num_layers));
+    HODO_ASSIGN(list,
+                check_layer_list(part.config, "hybrid_layer_pattern", std::move(list), num_layers));
     return std::optional(std::move(list));
   }
   HODO_ASSIGN(const auto marks, part.config.find<std::vector<int64_t>>("attn_type_list"));
@@ -209,18 +210,30 @@ Result<ReadWindow> read_window(const Part& part) {
 
 }  // namespace
 
+Result<std::optional<Sourced<int64_t>>> read_layer_count(const Part& part, std::string_view key) {
+  HODO_ASSIGN(auto count, part.config.find<int64_t>(key));
+  if (count && (count->value < 1 || count->value > max_layers)) {
+    return Error{ErrorKind::bad_input, fmt::format("{} is {}: expected 1 to {}", count->source,
+                                                   count->value, max_layers)};
+  }
+  if (count && part.prefix.empty() && !part.model->num_layers) {
+    part.model->num_layers = count->value;
+  }
+  return count;
+}
+
+void use_all_layers(const std::optional<Sourced<int64_t>>& count, PositionUse& use) {
+  if (!count) return;
+  for (int64_t layer = 0; layer < count->value; ++layer) use.layers.push_back(layer);
+  use.settings.push_back(setting("layers", *count));
+}
+
 Result<LayerKinds> read_layer_kinds(const Part& part) {
   const Family& family = *part.family;
   const ConfigReader& config = part.config;
   LayerKinds result;
-  HODO_ASSIGN(const auto counted, config.find<int64_t>("num_hidden_layers"));
-  if (counted) {
-    if (counted->value < 0 || counted->value > max_layers) {
-      return Error{ErrorKind::bad_input, fmt::format("{} is {}: expected 0 to {}", counted->source,
-                                                     counted->value, max_layers)};
-    }
-    result.num_layers = counted->value;
-  }
+  HODO_ASSIGN(const auto counted, read_layer_count(part, "num_hidden_layers"));
+  if (counted) result.num_layers = counted->value;
   ReadWindow window;
   if (family.window != Window::none) {
     HODO_ASSIGN(window, read_window(part));
@@ -229,7 +242,9 @@ Result<LayerKinds> read_layer_kinds(const Part& part) {
   HODO_ASSIGN(auto listed, listed_kinds(part, result.num_layers, source));
   if (listed && !result.num_layers) result.num_layers = static_cast<int64_t>(listed->size());
 
-  const bool needs_count = family.layers != LayerRule::uniform || listed;
+  const bool alike = family.layers == LayerRule::uniform ||
+                     (family.layers == LayerRule::window_from_layer && !window.size);
+  const bool needs_count = !alike || listed;
   if (needs_count && !result.num_layers) {
     HODO_RETURN_IF_ERROR(config.require<int64_t>("num_hidden_layers",
                                                  "layers differ, so their number has to be known"));
@@ -250,9 +265,10 @@ Result<LayerKinds> read_layer_kinds(const Part& part) {
                      fmt::format("{} is missing: {} has attention in some layers only",
                                  config.at("layer_types"), family.model_type)};
       case LayerRule::hybrid_else_full:
-        config.warn(fmt::format("{} is missing: every layer is taken for attention, as in the "
-                                "published code of {}",
-                                config.at("layer_types"), family.model_type));
+        config.warn(
+            fmt::format("{} is missing: every layer is taken for attention, as in the "
+                        "published code of {}",
+                        config.at("layer_types"), family.model_type));
         break;
       case LayerRule::no_rope_layers:
         source = marks_source;
@@ -295,6 +311,7 @@ Result<LayerKinds> read_layer_kinds(const Part& part) {
     LayerKind all;
     all.name = "full_attention";
     for (int64_t layer = 0; layer < num_layers; ++layer) all.layers.push_back(layer);
+    if (counted) all.why = setting("layers", *counted);
     if (window.size && family.layers == LayerRule::uniform) {
       all.mask = MaskKind::sliding_window;
       all.mask_size = window.size;

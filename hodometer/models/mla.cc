@@ -77,7 +77,6 @@ Status read_mla(const Part& part) {
                  fmt::format("{}: a rope block per layer type is not known for {}",
                              part.config.at("rope_parameters"), family.model_type)};
   }
-  if (part.prefix.empty()) part.model->num_layers = kinds.num_layers;
   HODO_ASSIGN(const auto nope, read_width(part, "qk_nope_head_dim", family.nope_dim));
   HODO_ASSIGN(const auto rope, read_width(part, "qk_rope_head_dim", family.rope_dim));
   const MlaWidths widths{nope, rope};
@@ -91,6 +90,7 @@ Status read_mla(const Part& part) {
   use.name = part.use_name("attention");
   for (const LayerKind& kind : kinds.kinds) {
     if (kind.work == LayerWork::recurrence) continue;
+    if (!kind.why.name.empty()) use.settings.push_back(kind.why);
     use.layers.insert(use.layers.end(), kind.layers.begin(), kind.layers.end());
   }
   std::sort(use.layers.begin(), use.layers.end());

@@ -6,17 +6,6 @@
 // Families whose keys no other family has.
 
 namespace hodometer {
-namespace {
-
-void set_num_layers(const Part& part, PositionUse& use,
-                    const std::optional<Sourced<int64_t>>& layers) {
-  if (!layers || layers->value < 0 || layers->value > 10000) return;
-  if (part.prefix.empty()) part.model->num_layers = layers->value;
-  for (int64_t layer = 0; layer < layers->value; ++layer) use.layers.push_back(layer);
-}
-
-}  // namespace
-
 Status read_qwen1(const Part& part) {
   const ConfigReader& config = part.config;
   HODO_ASSIGN(const auto head_dim, read_head_dim(part));
@@ -24,10 +13,10 @@ Status read_qwen1(const Part& part) {
   HODO_ASSIGN(const auto trained, config.find_or<int64_t>("seq_length", 8192, part.customary()));
   HODO_ASSIGN(const auto dynamic, config.find_or<bool>("use_dynamic_ntk", true, part.customary()));
   HODO_ASSIGN(const auto logn, config.find_or<bool>("use_logn_attn", true, part.customary()));
-  HODO_ASSIGN(const auto layers, config.find<int64_t>("num_hidden_layers"));
+  HODO_ASSIGN(const auto layers, read_layer_count(part, "num_hidden_layers"));
   PositionUse use;
   use.name = part.use_name("attention");
-  set_num_layers(part, use, layers);
+  use_all_layers(layers, use);
   HODO_ASSIGN(ReadRotary rotary, read_rotary(part, std::nullopt, base,
                                              {head_dim, std::nullopt, 0, *part.family->layout}));
   if (dynamic.value) {
@@ -60,13 +49,13 @@ Status read_chatglm(const Part& part) {
   }
   HODO_ASSIGN(const auto head_dim, read_head_dim(part));
   HODO_ASSIGN(const auto ratio, config.find_or<double>("rope_ratio", 1.0, part.customary()));
-  HODO_ASSIGN(const auto layers, config.find<int64_t>("num_hidden_layers"));
+  HODO_ASSIGN(const auto layers, read_layer_count(part, "num_hidden_layers"));
   const Sourced<double> base{10000 * ratio.value, ratio.origin,
                              fmt::format("10000 * rope_ratio {}, {}", ratio.value, ratio.source)};
   const Sourced<int64_t> rotary_dim{head_dim.value / 2, Origin::architecture, part.fixed()};
   PositionUse use;
   use.name = part.use_name("attention");
-  set_num_layers(part, use, layers);
+  use_all_layers(layers, use);
   HODO_ASSIGN(ReadRotary rotary, read_rotary(part, std::nullopt, base,
                                              {head_dim, rotary_dim, 0, *part.family->layout}));
   HODO_RETURN_IF_ERROR(set_rotary(part, std::move(rotary), use));
@@ -79,13 +68,13 @@ Status read_moonshine(const Part& part) {
   HODO_ASSIGN(const auto hidden, config.require<int64_t>("hidden_size", hidden_why));
   HODO_ASSIGN(const RopeBlock blocks, read_rope_block(part, {}));
   HODO_ASSIGN(const auto base, read_base(part, blocks.flat, "base", part.family->base));
-  for (const auto& [stack, mask] : {std::pair{"encoder", MaskKind::bidirectional},
-                                    std::pair{"decoder", MaskKind::causal}}) {
-    HODO_ASSIGN(const auto heads,
-                config.find_or<int64_t>(fmt::format("{}_num_attention_heads", stack), 8,
-                                        part.customary()));
+  for (const auto& [stack, mask] :
+       {std::pair{"encoder", MaskKind::bidirectional}, std::pair{"decoder", MaskKind::causal}}) {
+    HODO_ASSIGN(
+        const auto heads,
+        config.find_or<int64_t>(fmt::format("{}_num_attention_heads", stack), 8, part.customary()));
     HODO_ASSIGN(const auto layers,
-                config.find<int64_t>(fmt::format("{}_num_hidden_layers", stack)));
+                read_layer_count(part, fmt::format("{}_num_hidden_layers", stack)));
     if (heads.value < 1) {
       return Error{ErrorKind::bad_input,
                    fmt::format("{} is {}: expected at least 1", heads.source, heads.value)};
@@ -93,12 +82,11 @@ Status read_moonshine(const Part& part) {
     PositionUse use;
     use.name = part.use_name(stack);
     use.mask = mask;
-    set_num_layers(part, use, layers);
+    use_all_layers(layers, use);
     const Sourced<int64_t> head_dim{hidden.value / heads.value, hidden.origin,
                                     fmt::format("{} / {}", hidden.source, heads.source)};
-    HODO_ASSIGN(ReadRotary rotary,
-                read_rotary(part, blocks.flat, base,
-                            {head_dim, std::nullopt, 0, *part.family->layout}));
+    HODO_ASSIGN(ReadRotary rotary, read_rotary(part, blocks.flat, base,
+                                               {head_dim, std::nullopt, 0, *part.family->layout}));
     HODO_RETURN_IF_ERROR(set_rotary(part, std::move(rotary), use));
     HODO_RETURN_IF_ERROR(add_use(part, std::move(use)));
   }

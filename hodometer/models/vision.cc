@@ -39,22 +39,16 @@ Result<Sourced<int64_t>> read_patches(const Part& part) {
                           fmt::format("({} / {})^2", image.source, patch.source)};
 }
 
-void set_vision_layers(PositionUse& use, const std::optional<Sourced<int64_t>>& layers) {
-  if (!layers || layers->value < 0 || layers->value > 10000) return;
-  for (int64_t layer = 0; layer < layers->value; ++layer) use.layers.push_back(layer);
-}
-
 }  // namespace
 
 Status read_patch_table(const Part& part) {
   HODO_ASSIGN(const auto patches, read_patches(part));
   HODO_ASSIGN(const auto dim, part.config.require<int64_t>("hidden_size", "rows are that wide"));
-  HODO_ASSIGN(const auto layers, part.config.find<int64_t>("num_hidden_layers"));
+  HODO_RETURN_IF_ERROR(read_layer_count(part, "num_hidden_layers"));
   const int64_t extra = part.family->vision_extra_rows;
   const Sourced<int64_t> rows{
       patches.value + extra, patches.origin,
       extra == 0 ? patches.source : fmt::format("{} + {}", patches.source, extra)};
-  if (part.prefix.empty() && layers) part.model->num_layers = layers->value;
   PositionUse use;
   use.name = part.use_name("attention");
   use.spec.method = Learned{rows.value, dim.value, 0};
@@ -109,15 +103,13 @@ Status read_axial(const Part& part) {
     }
     if (inner) base = *inner;
   }
-  HODO_ASSIGN(const auto layers, config.find<int64_t>("num_hidden_layers"));
+  HODO_ASSIGN(const auto layers, read_layer_count(part, "num_hidden_layers"));
   for (const std::string_view key : {"num_position_embeddings", "position_embedding_size",
                                      "max_position_embeddings", "global_head_dim"}) {
     config.mark_read(key);
   }
-  if (part.prefix.empty() && layers) part.model->num_layers = layers->value;
   PositionUse use;
   use.name = part.use_name("attention");
-  set_vision_layers(use, layers);
   use.spec.method = AxialRotary{head_dim->value, *family.layout, base.value, *family.axes};
   use.mask = MaskKind::bidirectional;
   use.layout_reason = part.fixed();
@@ -125,6 +117,7 @@ Status read_axial(const Part& part) {
                   setting("base", base),
                   {"axis_layout", write_json(*family.axes).get<std::string>(), Origin::architecture,
                    part.fixed()}};
+  use_all_layers(layers, use);
   if (!family.note.empty()) {
     use.settings.push_back({"note", std::string(family.note), Origin::architecture, part.fixed()});
   }
