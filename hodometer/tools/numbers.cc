@@ -72,21 +72,26 @@ void describe_pairs(const Plan& plan, MethodNumbers& numbers) {
   }
 }
 
-void add_frequencies(const AnglePlan& angles, AngleMode mode, MethodNumbers& numbers) {
-  for (size_t i = 0; i < angles.inv_freq.size(); ++i) {
-    const double inv_freq =
-        mode == AngleMode::exact ? angles.inv_freq[i] : double{angles.inv_freq_float32[i]};
-    numbers.inv_freq.push_back(inv_freq);
-    numbers.wavelength.push_back(wavelength(inv_freq));
+/// Of every pair or sinusoid, in the order of the actions.
+void add_frequencies(const std::vector<Action>& list, AngleMode mode, MethodNumbers& numbers) {
+  const auto add = [&](const std::vector<Real>& inv_freq) {
+    for (const Real& one : inv_freq) {
+      const double exact = one.to_double();
+      numbers.inv_freq.push_back(mode == AngleMode::exact ? exact
+                                                          : double{static_cast<float>(exact)});
+      numbers.wavelength.push_back(wavelength(numbers.inv_freq.back()));
+    }
+  };
+  for (const Action& action : list) {
+    if (const auto* rotation = std::get_if<RotatePairs>(&action)) add(rotation->inv_freq);
+    const auto* row = std::get_if<AddRow>(&action);
+    if (row != nullptr && row->sinusoid) add(row->sinusoid->inv_freq);
   }
 }
 
 Status add_rotations(const Plan& plan, const Positions& positions, HeadRole role,
                      MethodNumbers& numbers) {
   describe_pairs(plan, numbers);
-  for (const RotationPlan& rotation : plan.rotations) {
-    add_frequencies(rotation.angles, plan.angle_mode, numbers);
-  }
   const int64_t pairs = table_pairs(plan);
   HODO_RETURN_IF_ERROR(check_count(positions.length(), 2 * pairs));
   if (positions.length() == 0) return {};
@@ -121,7 +126,6 @@ void add_exact_row(const AddRow& row, int64_t position, double* out) {
 Status add_sinusoids(const Plan& plan, const Positions& positions, MethodNumbers& numbers) {
   const AddRow& row = plan.row->row;
   HODO_RETURN_IF_ERROR(check_count(positions.length(), row.dim));
-  add_frequencies(plan.row->angles, plan.angle_mode, numbers);
   // The operation's own checks and, for float32 angles, its own values.
   std::vector<float> values(static_cast<size_t>(positions.length() * row.dim));
   HODO_RETURN_IF_ERROR(add_rows(
@@ -192,7 +196,9 @@ Result<MethodNumbers> method_numbers(const PositionSpec& spec, const NumbersRequ
                              "each axis",
                              positions.axes(), method_name(spec), plan.num_axes())};
   }
+  HODO_ASSIGN(const std::vector<Action> list, actions(spec, context_length));
   MethodNumbers numbers;
+  add_frequencies(list, request.angles, numbers);
   if (!plan.rotations.empty()) {
     HODO_RETURN_IF_ERROR(add_rotations(plan, positions, request.role, numbers));
   }
