@@ -80,6 +80,12 @@ inline Status read_json(const Json& value, const std::string& path, bool& out) {
   return {};
 }
 
+inline Status read_json(const Json& value, const std::string& path, std::string& out) {
+  if (!value.is_string()) return json_internal::wrong_type(path, "a string", value);
+  out = value.get<std::string>();
+  return {};
+}
+
 template <json_internal::HasEnumNames E>
 Status read_json(const Json& value, const std::string& path, E& out) {
   std::vector<std::string> allowed;

@@ -1,0 +1,95 @@
+#include "hodometer/models/families-inl.h"
+
+namespace hodometer {
+namespace {
+
+constexpr std::string_view table_why = "the learned table has that many rows";
+
+Result<Sourced<int64_t>> read_positions(const Part& part, std::string_view key) {
+  HODO_ASSIGN(auto found, part.config.find<int64_t>(key));
+  if (found) return *std::move(found);
+  if (part.family->positions > 0) {
+    return Sourced<int64_t>{part.family->positions, Origin::assumed, part.customary()};
+  }
+  return part.config.require<int64_t>(key, table_why);
+}
+
+void set_layers(const Part& part, std::optional<Sourced<int64_t>> layers) {
+  if (layers && part.prefix.empty() && layers->value >= 0) part.model->num_layers = layers->value;
+}
+
+PositionUse learned_use(const Part& part, std::string_view name, const Sourced<int64_t>& usable,
+                        const Sourced<int64_t>& dim, const Sourced<int64_t>& offset) {
+  PositionUse use;
+  use.name = part.use_name(name);
+  use.spec.method = Learned{usable.value, dim.value, offset.value};
+  use.mask = part.family->mask;
+  use.trained_length = usable.value;
+  use.longest_input = usable.value;
+  use.settings.push_back(setting("max_position_embeddings", usable));
+  use.settings.push_back(setting("dim", dim));
+  if (offset.value != 0) use.settings.push_back(setting("offset", offset));
+  return use;
+}
+
+}  // namespace
+
+Status read_learned(const Part& part) {
+  HODO_ASSIGN(const auto type, part.config.find<std::string>("position_embedding_type"));
+  if (type && type->value != "absolute") {
+    return Error{ErrorKind::unsupported,
+                 fmt::format("{} is \"{}\": expected \"absolute\"; other types multiply learned "
+                             "vectors into the scores of this family in ways not covered",
+                             type->source, type->value)};
+  }
+  HODO_ASSIGN(const auto usable, read_positions(part, "max_position_embeddings"));
+  HODO_ASSIGN(const auto dim, part.config.require<int64_t>("hidden_size", "rows are that wide"));
+  HODO_ASSIGN(const auto layers, part.config.find<int64_t>("num_hidden_layers"));
+  set_layers(part, layers);
+  const Sourced<int64_t> offset{part.family->offset, Origin::architecture, part.fixed()};
+  return add_use(part, learned_use(part, "embedding", usable, dim, offset));
+}
+
+Status read_learned_after_padding(const Part& part) {
+  HODO_ASSIGN(const auto type, part.config.find<std::string>("position_embedding_type"));
+  if (type && type->value != "absolute") {
+    return Error{ErrorKind::unsupported,
+                 fmt::format("{} is \"{}\": expected \"absolute\"", type->source, type->value)};
+  }
+  HODO_ASSIGN(const auto rows, read_positions(part, "max_position_embeddings"));
+  HODO_ASSIGN(const auto dim, part.config.require<int64_t>("hidden_size", "rows are that wide"));
+  HODO_ASSIGN(const auto layers, part.config.find<int64_t>("num_hidden_layers"));
+  HODO_ASSIGN(auto padding, part.config.find_or<int64_t>("pad_token_id", 1, part.customary()));
+  set_layers(part, layers);
+  if (padding.value < 0 || padding.value >= rows.value - 1) {
+    return Error{
+        ErrorKind::bad_input,
+        fmt::format("{} is {}: positions start one row after it, and the table has {} rows",
+                    padding.source, padding.value, rows.value)};
+  }
+  const Sourced<int64_t> offset{padding.value + 1, padding.origin,
+                                fmt::format("{} + 1", padding.source)};
+  const Sourced<int64_t> usable{
+      rows.value - offset.value, rows.origin,
+      fmt::format("{} {} less {} rows that no token uses", rows.source, rows.value, offset.value)};
+  return add_use(part, learned_use(part, "embedding", usable, dim, offset));
+}
+
+Status read_nope(const Part& part) {
+  HODO_ASSIGN(const auto layers, part.config.find<int64_t>("num_hidden_layers"));
+  set_layers(part, layers);
+  PositionUse use;
+  use.name = part.use_name("attention");
+  use.spec.method = Nope{};
+  use.mask = part.family->mask;
+  use.settings.push_back({"method", "nope", Origin::architecture, part.fixed()});
+  return add_use(part, std::move(use));
+}
+
+Status refuse(const Part& part) {
+  return Error{ErrorKind::unsupported,
+               fmt::format("{} {} is known and not covered: {}", part.config.at("model_type"),
+                           part.family->model_type, part.family->note)};
+}
+
+}  // namespace hodometer

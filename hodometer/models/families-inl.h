@@ -1,0 +1,145 @@
+#pragma once
+
+// Private: what the table of model families holds, and the readers its rows name. Not installed.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hodometer/base/pair_layout.h"
+#include "hodometer/methods/axial_rotary.h"
+#include "hodometer/methods/mrope.h"
+#include "hodometer/methods/sinusoidal.h"
+#include "hodometer/models/config_reader-inl.h"
+#include "hodometer/models/model_positions.h"
+
+namespace hodometer {
+
+struct Family;
+
+/// One part of a model: a section of the file and the family that says how to read it.
+struct Part {
+  ConfigReader config;
+  const Family* family;
+  std::string prefix;  ///< begins the names of the part's uses: "vision"; empty for the text
+  ModelPositions* model;
+
+  /// "attention", or "vision" and "vision.decoder" in a part with a prefix.
+  std::string use_name(std::string_view name) const;
+  /// The customary value of a family, told as a reason.
+  std::string customary() const;
+  /// What the family's published code fixes, told as a reason.
+  std::string fixed() const;
+};
+
+using FamilyReader = Status (*)(const Part&);
+
+/// How a decoder's layers differ when the file has no list of layer types.
+enum class LayerRule : uint8_t {
+  uniform,            ///< all alike; a sliding window, where the family has one, is everywhere
+  last_of_n_full,     ///< layer l is full when (l + 1) % period == 0, else local
+  first_of_n_full,    ///< layer l is full when l % period == 0, else local
+  last_layer_full,    ///< as last_of_n_full, and the last layer is always full
+  window_from_layer,  ///< full below max_window_layers, sliding from there on
+  no_rope_layers,     ///< a list with 1 where a layer rotates, or every period-th does not
+  hybrid,             ///< attention among recurrent layers, told by a list of the file
+};
+
+/// Which of a decoder's layers rotate.
+enum class Rotates : uint8_t {
+  all,
+  sliding_layers,            ///< Cohere2
+  sliding_layers_if_window,  ///< EXAONE 4
+  marked_layers,             ///< no_rope_layers
+  if_position_embedding_type_rope,
+  none,
+};
+
+/// Which layers a flat rope_scaling applies to.
+enum class ScalingScope : uint8_t { all_layers, full_layers };
+
+/// Whether the family's code reads sliding_window.
+enum class Window : uint8_t { none, from_file };
+
+/// Rules on the score that belong to a family rather than to a key.
+enum class ScoreRule : uint8_t {
+  none,
+  yarn_softmax,           ///< MLA models: (0.1 mscale_all_dim ln(factor) + 1)^2
+  temperature_from_zero,  ///< Ministral 3, Mistral 4: llama_4_scaling_beta, all layers
+  temperature_on_nope,    ///< Llama 4: attn_temperature_tuning, layers without rotation
+};
+
+/// One model_type: what its published code does that no key of the file says.
+struct Family {
+  std::string_view model_type;
+  FamilyReader read = nullptr;
+  std::optional<PairLayout> layout = {};
+
+  // Rotary. Zero means that the file has to say.
+  double base = 0;
+  Origin base_origin = Origin::assumed;
+  double local_base = 0;  ///< base of the sliding layers
+  double fraction = 1;
+  int64_t rotary_dim = 0;
+  int64_t head_dim = 0;
+  LayerRule layers = LayerRule::uniform;
+  int64_t period = 0;
+  std::string_view period_key = "sliding_window_pattern";
+  std::string_view local_kind = "sliding_attention";
+  Window window = Window::none;
+  Rotates rotates = Rotates::all;
+  ScalingScope scaling = ScalingScope::all_layers;
+  MaskKind mask = MaskKind::causal;
+  ScoreRule score = ScoreRule::none;
+  std::optional<SectionLayout> sections = {};
+  std::vector<int64_t> mrope_section = {};
+
+  // Absolute.
+  int64_t positions = 0;  ///< rows a position may use when the file does not say
+  int64_t offset = 0;
+  std::optional<SinusoidalLayout> sinusoid = {};
+
+  // Vision.
+  std::optional<AxisLayout> axes = {};
+
+  // Models of several parts: the families of parts that do not name one.
+  std::string_view text = {};
+  std::string_view vision = {};
+  std::string_view audio = {};
+
+  std::string_view note = {};
+};
+
+/// The row of a model_type, or null.
+const Family* find_family(std::string_view model_type);
+
+/// All rows, in the order of the table.
+const std::vector<Family>& families();
+
+// The readers. Each appends the part's uses to the model.
+Status read_decoder(const Part& part);
+Status read_mla(const Part& part);
+Status read_deepseek_v4(const Part& part);
+Status read_falcon(const Part& part);
+Status read_mpt(const Part& part);
+Status read_baichuan(const Part& part);
+Status read_qwen1(const Part& part);
+Status read_chatglm(const Part& part);
+Status read_alibi(const Part& part);
+Status read_t5(const Part& part);
+Status read_shaw(const Part& part);
+Status read_learned(const Part& part);
+Status read_learned_after_padding(const Part& part);
+Status read_encoder_decoder(const Part& part);
+Status read_whisper(const Part& part);
+Status read_axial(const Part& part);
+Status read_patch_table(const Part& part);
+Status read_composite(const Part& part);
+Status read_nope(const Part& part);
+Status refuse(const Part& part);
+
+/// Adds a use to the model once its spec passes check(); errors name the part of the file.
+Status add_use(const Part& part, PositionUse use);
+
+}  // namespace hodometer

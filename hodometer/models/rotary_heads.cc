@@ -1,0 +1,101 @@
+#include "hodometer/models/rotary_heads-inl.h"
+
+namespace hodometer {
+
+Result<Sourced<int64_t>> read_head_dim(const Part& part) {
+  const ConfigReader& config = part.config;
+  for (const std::string_view key : {"head_dim", "kv_channels", "attention_head_dim"}) {
+    HODO_ASSIGN(auto given, config.find<int64_t>(key));
+    if (given) return *std::move(given);
+  }
+  if (part.family->head_dim > 0) {
+    return Sourced<int64_t>{part.family->head_dim, Origin::assumed, part.customary()};
+  }
+  HODO_ASSIGN(const auto hidden,
+              config.require<int64_t>("hidden_size", "the width of a head is computed from it"));
+  HODO_ASSIGN(const auto heads, config.require<int64_t>("num_attention_heads",
+                                                        "the width of a head is computed from it"));
+  if (heads.value < 1 || hidden.value < heads.value) {
+    return Error{ErrorKind::bad_input,
+                 fmt::format("{} {} over {} {}: expected at least one lane per head", hidden.source,
+                             hidden.value, heads.source, heads.value)};
+  }
+  if (hidden.value % heads.value != 0) {
+    config.warn(fmt::format("{} {} is no multiple of {} {}: rounded down, as in Hugging Face",
+                            hidden.source, hidden.value, heads.source, heads.value));
+  }
+  return Sourced<int64_t>{hidden.value / heads.value, Origin::file,
+                          fmt::format("{} / {}", hidden.source, heads.source)};
+}
+
+Result<Sourced<double>> read_fraction(const Part& part, const std::optional<ConfigReader>& block) {
+  std::optional<Sourced<double>> inner;
+  if (block) {
+    HODO_ASSIGN(inner, block->find<double>("partial_rotary_factor"));
+  }
+  HODO_ASSIGN(auto top, part.config.find<double>("partial_rotary_factor"));
+  if (inner && top && inner->value != top->value) {
+    part.config.warn(fmt::format("{} is {} and {} is {}: the first counts, as in Hugging Face",
+                                 inner->source, inner->value, top->source, top->value));
+  }
+  Sourced<double> fraction{part.family->fraction,
+                           part.family->fraction == 1 ? Origin::architecture : Origin::assumed,
+                           part.family->fraction == 1 ? part.fixed() : part.customary()};
+  if (top) fraction = *top;
+  if (inner) fraction = *inner;
+  if (fraction.value >= 0 && fraction.value <= 1) return fraction;
+  return Error{ErrorKind::bad_input,
+               fmt::format("{} is {}: expected 0 to 1", fraction.source, fraction.value)};
+}
+
+Result<Sourced<int64_t>> read_rotary_dim(const Part& part, const Sourced<int64_t>& head_dim,
+                                         const Sourced<double>& fraction) {
+  HODO_ASSIGN(auto given, part.config.find<int64_t>("rotary_dim"));
+  const auto computed = static_cast<int64_t>(static_cast<double>(head_dim.value) * fraction.value);
+  if (!given && part.family->rotary_dim > 0 && !part.config.is_null("rotary_dim")) {
+    return Sourced<int64_t>{part.family->rotary_dim, Origin::assumed, part.customary()};
+  }
+  if (!given) {
+    return Sourced<int64_t>{
+        computed, fraction.origin,
+        fraction.value == 1 ? fraction.source
+                            : fmt::format("head_dim {} times {}", head_dim.value, fraction.source)};
+  }
+  if (fraction.origin == Origin::file && given->value != computed) {
+    return Error{
+        ErrorKind::bad_input,
+        fmt::format("{} is {}, but head_dim {} times {} {} is {}: they must agree", given->source,
+                    given->value, head_dim.value, fraction.source, fraction.value, computed)};
+  }
+  return *std::move(given);
+}
+
+Result<Sourced<double>> read_base(const Part& part, const std::optional<ConfigReader>& block,
+                                  std::string_view name, double customary) {
+  std::optional<Sourced<double>> inner;
+  if (block) {
+    HODO_ASSIGN(inner, block->find<double>("base"));
+  }
+  HODO_ASSIGN(const auto outer, part.config.find<double>(name));
+  if (inner && outer && inner->value != outer->value) {
+    const std::string both = fmt::format("{} is {} and {} is {}", inner->source, inner->value,
+                                         outer->source, outer->value);
+    const bool one_block = block->path() == part.config.at("rope_parameters") ||
+                           block->path() == part.config.at("rope_scaling");
+    if (one_block) {
+      return Error{ErrorKind::bad_input, both + ": both are the base, so they must agree"};
+    }
+    part.config.warn(both + ": the first counts, as in Hugging Face");
+  }
+  if (inner) return *inner;
+  if (outer) return *outer;
+  if (customary > 0) {
+    const bool fixed = part.family->base_origin == Origin::architecture;
+    return Sourced<double>{customary, part.family->base_origin,
+                           fixed ? part.fixed() : part.customary()};
+  }
+  return part.config.require<double>(
+      name, fmt::format("{} has no customary base", part.family->model_type));
+}
+
+}  // namespace hodometer
