@@ -7,7 +7,8 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/cli/main.cc)
   add_executable(hodo ${PROJECT_SOURCE_DIR}/cli/main.cc)
   set_target_properties(hodo PROPERTIES CXX_EXTENSIONS OFF)
   if(cli_sources)
-    add_library(hodo_cli STATIC ${cli_sources})
+    # An object library: a command registers itself, and nothing else refers to its file.
+    add_library(hodo_cli OBJECT ${cli_sources})
     set_target_properties(hodo_cli PROPERTIES CXX_EXTENSIONS OFF)
     target_link_libraries(
       hodo_cli PUBLIC hodometer hodometer_flags CLI11::CLI11 fmt::fmt-header-only
