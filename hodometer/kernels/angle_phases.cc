@@ -60,8 +60,8 @@ void float32_row(const AngleRows& rows, int64_t token, int64_t begin, int64_t co
   for (int64_t j = 0; j < count; ++j) {
     const double position = position_as_double(rows, token, axis_of(rows, begin + j));
     const float angle = static_cast<float>(position) * inv_freq[begin + j];
-    cos[j] = static_cast<float>(std::cos(static_cast<double>(angle))) * rows.magnitude;
-    sin[j] = static_cast<float>(std::sin(static_cast<double>(angle))) * rows.magnitude;
+    cos[j] = static_cast<float>(std::cos(static_cast<double>(angle)));
+    sin[j] = static_cast<float>(std::sin(static_cast<double>(angle)));
   }
 }
 

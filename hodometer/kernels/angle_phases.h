@@ -24,7 +24,7 @@ void phases_of_axes(const AngleRows& rows, int64_t token, int64_t begin, int64_t
 void fractional_phases(const AngleRows& rows, int64_t token, int64_t begin, int64_t count,
                        uint64_t* phases);
 
-/// cos and sin of pairs [begin, begin + count) in the float32 angle mode.
+/// cos and sin of pairs [begin, begin + count) in the float32 angle mode, without the magnitude.
 void float32_row(const AngleRows& rows, int64_t token, int64_t begin, int64_t count, float* cos,
                  float* sin);
 

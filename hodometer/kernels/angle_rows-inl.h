@@ -20,32 +20,27 @@ HWY_BEFORE_NAMESPACE();
 namespace hodometer::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// With t an angle in quarter turns from the nearest quarter, |t| <= 1/2, and z = t * t:
-//   sin = 2t + t (s0 + z (s1 + z (s2 + z s3)))      relative error 2^-26.5
-//   cos = 1 + z (c0 + z (c1 + z (c2 + z c3)))       absolute error 2^-31
-// tests/golden/trig_coefficients.py derives them. 2t is exact; pi/2 t would not be, and float32's
-// pi/2 is off by a third of an ulp. The magnitude is folded in: it costs nothing per row.
-template <class DF>
-struct CosSinConstants {
-  using V = hn::VFromD<DF>;
-  CosSinConstants(DF df, double magnitude)
-      : sin_lead(Scaled(df, 2.0, magnitude)),
-        s0(Scaled(df, -0.4292037, magnitude)),
-        s1(Scaled(df, -0.6459626, magnitude)),
-        s2(Scaled(df, 0.07967021, magnitude)),
-        s3(Scaled(df, -0.0045744292, magnitude)),
-        cos_lead(Scaled(df, 1.0, magnitude)),
-        c0(Scaled(df, -1.2337005, magnitude)),
-        c1(Scaled(df, 0.25366852, magnitude)),
-        c2(Scaled(df, -0.020855254, magnitude)),
-        c3(Scaled(df, 0.0008935725, magnitude)) {}
-  V sin_lead, s0, s1, s2, s3, cos_lead, c0, c1, c2, c3;
-
- private:
-  static V Scaled(DF df, double coefficient, double magnitude) {
-    return hn::Set(df, static_cast<float>(coefficient * magnitude));
-  }
-};
+// a * b + c rounded once, also (all but) where the instruction set has no such operation.
+template <class DF, class V = hn::VFromD<DF>>
+HWY_INLINE V FusedMulAdd(DF df, V a, V b, V c) {
+#if HWY_NATIVE_FMA
+  (void)df;
+  return hn::MulAdd(a, b, c);
+#else
+  // Parts of 12 bits have exact products, and what the rounding of a * b drops is the sum of theirs
+  // (T. J. Dekker, A floating-point technique for extending the available precision, 1971).
+  const V splitter = hn::Set(df, 4097.0f);
+  const V a_scaled = hn::Mul(a, splitter), b_scaled = hn::Mul(b, splitter);
+  const V a_high = hn::Sub(a_scaled, hn::Sub(a_scaled, a)), a_low = hn::Sub(a, a_high);
+  const V b_high = hn::Sub(b_scaled, hn::Sub(b_scaled, b)), b_low = hn::Sub(b, b_high);
+  const V product = hn::Mul(a, b);
+  V dropped = hn::Sub(hn::Mul(a_high, b_high), product);
+  dropped = hn::Add(dropped, hn::Mul(a_high, b_low));
+  dropped = hn::Add(dropped, hn::Mul(a_low, b_high));
+  dropped = hn::Add(dropped, hn::Mul(a_low, b_low));
+  return hn::Add(product, hn::Add(dropped, c));
+#endif
+}
 
 // A phase, a fraction of a turn times 2^64, in two halves of 32 bits: high is rounded to the nearest,
 // so that low is what is left as a signed number. Small angles keep all their bits on both sides of
@@ -55,21 +50,34 @@ struct SplitPhase {
   hn::VFromD<hn::RebindToSigned<DF>> high, low;
 };
 
-// The row of one vector of pairs. Bounds: angle_rows.h.
+// The row of one vector of pairs. Bounds: angle_rows.h. With t the angle in quarter turns from the
+// nearest quarter, |t| <= 1/2, and z = t * t:
+//   sin = t S + t (s0 + z (s1 + z (s2 + z s3)))        relative error 2^-28
+//   cos = 1 - z + z (c0 + z (c1 + z (c2 + z c3)))      absolute error 2^-33
+// tests/golden/trig_coefficients.py derives them. t S and 1 - z stand unrounded, so that one
+// rounding of the result, one of t and a few of small numbers are all there is.
 template <class DF>
-HWY_INLINE void StoreCosSin(DF df, const CosSinConstants<DF>& k, const SplitPhase<DF>& phase,
-                            float* HWY_RESTRICT cos, float* HWY_RESTRICT sin) {
+HWY_INLINE void StoreCosSin(DF df, const SplitPhase<DF>& phase, float* HWY_RESTRICT cos,
+                            float* HWY_RESTRICT sin) {
   const hn::RebindToSigned<DF> di;
+  const auto k = [df](float constant) HWY_ATTR { return hn::Set(df, constant); };
   // Without its two top bits, a fraction of a turn is a fraction of a quarter turn; as a signed
   // number it is the distance to the nearest quarter.
-  const auto t = hn::MulAdd(
-      hn::ConvertTo(df, phase.low), hn::Set(df, 0x1p-62f),
-      hn::Mul(hn::ConvertTo(df, hn::ShiftLeft<2>(phase.high)), hn::Set(df, 0x1p-32f)));
+  const auto to_quarter = hn::Mul(hn::ConvertTo(df, hn::ShiftLeft<2>(phase.high)), k(0x1p-32f));
+  const auto t = hn::MulAdd(hn::ConvertTo(df, phase.low), k(0x1p-62f), to_quarter);
   const auto z = hn::Mul(t, t);
-  const auto s = hn::MulAdd(z, hn::MulAdd(z, hn::MulAdd(z, k.s3, k.s2), k.s1), k.s0);
-  const auto c = hn::MulAdd(z, hn::MulAdd(z, hn::MulAdd(z, k.c3, k.c2), k.c1), k.c0);
-  const auto near_sin = hn::MulAdd(t, k.sin_lead, hn::Mul(t, s));
-  const auto near_cos = hn::MulAdd(z, c, k.cos_lead);
+
+  auto s = hn::MulAdd(z, k(-4.602512e-03f), k(7.968036e-02f));
+  s = FusedMulAdd(df, z, hn::MulAdd(z, s, k(-6.459635e-01f)), k(-4.879796e-08f));
+  const auto near_sin = FusedMulAdd(df, t, k(1.5707964f), hn::Mul(t, s));
+
+  // 1/2 + z has bits down to 2^-24 only, and so have its distances from 3/2 and 1/2: those are
+  // exact.
+  const auto coarse = hn::Add(z, k(0.5f));
+  const auto rest = FusedMulAdd(df, hn::Neg(t), t, hn::Sub(coarse, k(0.5f)));
+  auto c = hn::MulAdd(z, k(9.043745e-04f), k(-2.0860443e-02f));
+  c = hn::MulAdd(z, hn::MulAdd(z, c, k(2.5366926e-01f)), k(-2.3370054e-01f));
+  const auto near_cos = hn::Add(hn::Sub(k(1.5f), coarse), hn::MulAdd(z, c, rest));
 
   // The number of that quarter in the two top bits: odd quarters swap sine and cosine, quarters 2
   // and 3 negate the sine, 1 and 2 (that is, 2 and 3 after one more) the cosine.
@@ -97,7 +105,6 @@ class RowMaker {
   // Rows of pairs [begin, begin + count).
   RowMaker(const AngleRows& rows, Direction direction, int64_t begin, int64_t count)
       : rows_(rows),
-        constants_(DF(), static_cast<double>(rows.magnitude)),
         begin_(begin),
         count_(count),
         padded_((count + kLanes - 1) / kLanes * kLanes),
@@ -122,18 +129,17 @@ class RowMaker {
         for (int64_t j = 0; j < count_; ++j) sin_[j] = -sin_[j];
       }
     }
+    if (rows_.magnitude != 1.0f) Scale([&](int64_t) { return rows_.magnitude; });
     if (rows_.decay != nullptr) {
       const float* decay = rows_.decay + token * rows_.decay_stride + begin_;
-      for (int64_t j = 0; j < count_; ++j) {
-        cos_[j] *= decay[j];
-        sin_[j] *= decay[j];
-      }
+      Scale([&](int64_t j) { return decay[j]; });
     }
   }
 
   // Writes the row of a token to count floats each.
   void MakeInto(int64_t token, float* cos_out, float* sin_out) {
-    if (exact_ != nullptr && rows_.decay == nullptr && padded_ == count_) {
+    if (exact_ != nullptr && rows_.magnitude == 1.0f && rows_.decay == nullptr &&
+        padded_ == count_) {
       MakeExact(token, cos_out, sin_out);
       return;
     }
@@ -146,6 +152,14 @@ class RowMaker {
   const float* sin() const { return sin_; }
 
  private:
+  template <class Factor>
+  HWY_INLINE void Scale(const Factor& factor) {
+    for (int64_t j = 0; j < count_; ++j) {
+      cos_[j] *= factor(j);
+      sin_[j] *= factor(j);
+    }
+  }
+
   // Writes whole vectors.
   HWY_INLINE void MakeExact(int64_t token, float* cos_out, float* sin_out) {
     if (fractional_) {
@@ -173,7 +187,6 @@ class RowMaker {
     const hn::RebindToUnsigned<DF> du;
     const auto f = hn::Set(d, factor);
     const auto half = hn::Set(d, uint64_t{1} << 31);
-    const CosSinConstants<DF> constants = constants_;
     for (int64_t j = 0; j < padded_; j += kLanes) {
       const auto lower = hn::Mul(hn::LoadU(d, factors + j), f);
       const auto upper = hn::Mul(hn::LoadU(d, factors + j + kLanes / 2), f);
@@ -182,7 +195,7 @@ class RowMaker {
                                       hn::BitCast(du, hn::Add(lower, half)));
       const SplitPhase<DF> phase{hn::BitCast(DI(), high), hn::BitCast(DI(), low)};
       Keep(phase, j);
-      StoreCosSin(DF(), constants, phase, cos_out + j, sin_out + j);
+      StoreCosSin(DF(), phase, cos_out + j, sin_out + j);
     }
   }
 
@@ -190,7 +203,6 @@ class RowMaker {
   HWY_INLINE void MakeNext(float* cos_out, float* sin_out) {
     if (!can_advance_) SplitSteps();
     const DI di;
-    const CosSinConstants<DF> constants = constants_;
     for (int64_t j = 0; j < padded_; j += kLanes) {
       // The carry out of the unsigned sum of the lower halves; both sides are less by 2^31, for the
       // comparison is of signed numbers.
@@ -200,7 +212,7 @@ class RowMaker {
           hn::Sub(hn::Add(hn::Load(di, high_ + j), hn::Load(di, step_high_ + j)), carry);
       const SplitPhase<DF> phase{high, low};
       Keep(phase, j);
-      StoreCosSin(DF(), constants, phase, cos_out + j, sin_out + j);
+      StoreCosSin(DF(), phase, cos_out + j, sin_out + j);
     }
   }
 
@@ -221,7 +233,6 @@ class RowMaker {
   }
 
   const AngleRows& rows_;
-  const CosSinConstants<DF> constants_;
   const int64_t begin_, count_, padded_;
   const uint64_t sign_;  // 1, or -1 where angles are negated
   const ExactAngles* const exact_;

@@ -50,10 +50,10 @@ enum class Direction : uint8_t { forward, inverse };
 /// One row of cosines and sines per token, described and not stored: kernels make each row in L1
 /// when they come to its token.
 ///
-/// Bound, exact angles and integer positions: |error| <= 6e-8 * magnitude for cosine and sine, for
-/// every phase and on every target (1e-7 * magnitude where the target has no fused multiply-add
-/// and the magnitude is no power of two). The sine of a phase within 2^-6 of a turn of position 0
-/// is within 1.5 ulp down to 2^-38 of a turn; below that the phase's own 2^-64 shows.
+/// Bound, exact angles and integer positions: |error| <= 6e-8 for cosine and sine, for every phase
+/// and on every target. The sine of a phase within an eighth of a turn of 0 is within 2 ulp, down to
+/// 2^-38 of a turn; below that the phase's own unit of 2^-64 shows. A magnitude multiplies the
+/// bound, and its product is rounded once more, as is that with a decay.
 struct AngleRows {
   int64_t tokens = 0;
   int64_t pairs = 0;
@@ -65,7 +65,7 @@ struct AngleRows {
   /// Multiplies cosine and sine: the attention factor.
   float magnitude = 1.0f;
   /// [tokens, pairs] another factor for cosine and sine, with a row every decay_stride floats
-  /// (xPos); null: none. One more rounding of each.
+  /// (xPos); null: none.
   const float* decay = nullptr;
   int64_t decay_stride = 0;
 };

@@ -65,7 +65,7 @@ HWY_INLINE hn::VFromD<hn::RebindToUnsigned<DF>> RoundToBFloat16(DF df, hn::VFrom
   const hn::RebindToUnsigned<DF> du;
   const auto bits = hn::BitCast(du, v);
   const auto quiet = hn::Or(bits, hn::Set(du, 0x00400000u));
-  const auto nan = hn::RebindMask(du, hn::Ne(v, v));
+  const auto nan = hn::RebindMask(du, hn::IsNaN(v));
   (void)df;
   return hn::IfThenElse(nan, quiet, RoundToUpperHalf(du, bits));
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "hodometer/base/pair_layout.h"
 #include "hodometer/base/tensor_view.h"
@@ -34,13 +35,20 @@ struct PairLanes {
   int64_t pair_distance = 0;
 };
 
-/// (x, y) -> (x cos - y sin, y cos + x sin) for every pair of every head of rows.tokens tokens.
-/// Lanes outside the pairs are copied when src and dst differ, and left alone when they do not.
+/// (x, y) -> (x cos - y sin, y cos + x sin) for every pair of every head of rows.tokens tokens of
+/// every block; blocks share each token's row. Lanes outside the pairs are copied when src and dst
+/// differ, and left alone when they do not; without a pair that is all.
 ///
 /// Computed in float32: each output is within 1.5 ulp(float32) of magnitude * (|x| + |y|), plus the
 /// rows' own error times (|x| + |y|), and is then rounded once to nearest even. NaN stays NaN,
 /// subnormals are kept. The same bits for any split of the tokens into calls. Never allocates.
 void rotate_pairs(const AngleRows& rows, Direction direction, const PairLanes& lanes,
-                  const HeadBlock& block);
+                  std::span<const HeadBlock> blocks);
+
+/// The same for one block.
+inline void rotate_pairs(const AngleRows& rows, Direction direction, const PairLanes& lanes,
+                         const HeadBlock& block) {
+  rotate_pairs(rows, direction, lanes, std::span<const HeadBlock>(&block, 1));
+}
 
 }  // namespace hodometer

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -63,8 +64,12 @@ struct Rotation {
 
   void turn(const AngleRows& rows, const PairLanes& lanes, const TokenRun& run,
             bool first_pass) const {
-    for (size_t tensor = 0; tensor < to.size(); ++tensor) {
-      rotate_pairs(rows, options.direction, lanes, block(tensor, run, first_pass));
+    constexpr size_t at_once = 8;
+    std::array<HeadBlock, at_once> blocks;
+    for (size_t tensor = 0; tensor < to.size(); tensor += at_once) {
+      const size_t count = std::min(at_once, to.size() - tensor);
+      for (size_t k = 0; k < count; ++k) blocks[k] = block(tensor + k, run, first_pass);
+      rotate_pairs(rows, options.direction, lanes, std::span(blocks).first(count));
     }
   }
 

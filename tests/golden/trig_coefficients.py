@@ -1,9 +1,10 @@
 """Derives the polynomials of hodometer/kernels/angle_rows-inl.h.
 
 With t an angle in quarter turns, |t| <= 1/2, and z = t * t:
-    sin(pi/2 * t) = 2 * t + t * S(z)      S of degree 3, least relative error of sin
-    cos(pi/2 * t) = 1 + z * C(z)          C of degree 3, least absolute error of cos
-2 * t is exact, so that S only carries what is left and one float32 constant is enough for it.
+    sin(pi/2 * t) = t * S + t * (s0 + z * (s1 + z * (s2 + z * s3)))    least relative error
+    cos(pi/2 * t) = 1 - z + z * (c0 + z * (c1 + z * (c2 + z * c3)))    least absolute error
+S is pi/2 rounded to float32, s0 its rest. What stands in front is computed without rounding, so
+that the roundings of the polynomials are of small numbers.
 
 Coefficients are rounded to float32 lowest degree first; after each rounding the rest are fitted
 again. Prints them with the worst error that remains in exact arithmetic.
@@ -66,6 +67,8 @@ def derive(name, target, weight):
 
 
 quarter_turn = pi / 2
-derive("s", lambda z: sin(quarter_turn * mp.sqrt(z)) / mp.sqrt(z) - 2,
+lead = mpf(float(np.float32(float(quarter_turn))))
+print(f"S = {np.format_float_scientific(np.float32(float(lead)), unique=True)}")
+derive("s", lambda z: sin(quarter_turn * mp.sqrt(z)) / mp.sqrt(z) - lead,
        lambda z: mp.sqrt(z) / sin(quarter_turn * mp.sqrt(z)))
-derive("c", lambda z: (cos(quarter_turn * mp.sqrt(z)) - 1) / z, lambda z: z)
+derive("c", lambda z: (cos(quarter_turn * mp.sqrt(z)) - 1) / z + 1, lambda z: z)
