@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "hodometer/models/families-inl.h"
 
 namespace hodometer {
@@ -76,39 +78,43 @@ Result<const Family*> family_of(const Part& parent, const ConfigReader& section,
                            named->source, named->value)};
 }
 
+Status read_section(const Part& part, const SectionRole& section) {
+  HODO_ASSIGN(const auto reader, part.config.section(section.key));
+  if (!reader) return {};
+  if (section.role == Role::inner) {
+    return read_composite({*reader, part.family, part.prefix, part.model});
+  }
+  const Family* family = nullptr;
+  if (section.role != Role::other) {
+    HODO_ASSIGN(family, family_of(part, *reader, section.role));
+  }
+  const bool covered = family != nullptr && family->read != refuse;
+  if (covered || (family != nullptr && section.role == Role::text)) {
+    return family->read({*reader, family, part_prefix(part, section), part.model});
+  }
+  reader->ledger().opaque.insert(reader->path());
+  reader->warn(fmt::format("{}{}: its positions are not explained", reader->path(),
+                           family != nullptr ? fmt::format(" ({})", family->model_type) : ""));
+  return {};
+}
+
 }  // namespace
 
 Status read_composite(const Part& part) {
-  bool has_text = false;
-  for (const SectionRole& section : section_roles) {
-    if (!part.config.object().contains(std::string(section.key))) continue;
-    HODO_ASSIGN(const auto reader, part.config.section(section.key));
-    if (!reader) continue;
-    if (section.role == Role::inner) {
-      HODO_RETURN_IF_ERROR(read_composite({*reader, part.family, part.prefix, part.model}));
-      has_text = true;
-      continue;
-    }
-    const Family* family = nullptr;
-    if (section.role != Role::other) {
-      HODO_ASSIGN(family, family_of(part, *reader, section.role));
-    }
-    if (family == nullptr || family->read == refuse) {
-      if (section.role == Role::text && family != nullptr) {
-        return family->read({*reader, family, part.prefix, part.model});
-      }
-      reader->ledger().opaque.insert(reader->path());
-      reader->warn(fmt::format("{}{}: its positions are not explained", reader->path(),
-                               family != nullptr ? fmt::format(" ({})", family->model_type) : ""));
-      continue;
-    }
-    has_text = has_text || section.role == Role::text;
-    HODO_RETURN_IF_ERROR(family->read({*reader, family, part_prefix(part, section), part.model}));
-  }
+  const auto names_text = [&](const SectionRole& section) {
+    const auto found = part.config.object().find(std::string(section.key));
+    return (section.role == Role::text || section.role == Role::inner) &&
+           found != part.config.object().end() && found->is_object();
+  };
   // Before version 5 some models kept the keys of the text model at the top.
   const Family* text = find_family(part.family->text);
-  if (has_text || text == nullptr) return {};
-  return text->read({part.config, text, part.prefix, part.model});
+  if (text != nullptr && std::none_of(section_roles.begin(), section_roles.end(), names_text)) {
+    HODO_RETURN_IF_ERROR(text->read({part.config, text, part.prefix, part.model}));
+  }
+  for (const SectionRole& section : section_roles) {
+    HODO_RETURN_IF_ERROR(read_section(part, section));
+  }
+  return {};
 }
 
 }  // namespace hodometer

@@ -84,14 +84,39 @@ Status check_rotation_switch(const Part& part, LayerKinds& kinds) {
   return {};
 }
 
+/// Training codes write their pairing into a file that the family's own code pairs in one way; a
+/// file that says the other one was exported without moving its lanes, or says nothing true.
+Status check_pairing(const Part& part) {
+  for (const std::string_view key : {"rope_interleaved", "rope_interleave"}) {
+    HODO_ASSIGN(const auto interleaved, part.config.find<bool>(key));
+    if (!interleaved) continue;
+    if (interleaved->value != (*part.family->layout == PairLayout::interleaved)) {
+      return Error{ErrorKind::bad_input,
+                   fmt::format("{} is {}, but the published code of {} pairs lanes {}",
+                               interleaved->source, interleaved->value, part.family->model_type,
+                               write_json(*part.family->layout).get<std::string>())};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status read_decoder(const Part& part) {
   const Family& family = *part.family;
   HODO_ASSIGN(LayerKinds kinds, read_layer_kinds(part));
+  HODO_RETURN_IF_ERROR(check_pairing(part));
   HODO_RETURN_IF_ERROR(check_rotation_switch(part, kinds));
   HODO_ASSIGN(const RopeBlock blocks, read_rope_block(part, kinds));
   if (part.prefix.empty()) part.model->num_layers = kinds.num_layers;
+  const bool applies = std::any_of(kinds.kinds.begin(), kinds.kinds.end(), [&](const auto& kind) {
+    return kind.rotates && block_of_kind(blocks, kind, family);
+  });
+  if (blocks.flat && !applies) {
+    part.config.ledger().opaque.insert(blocks.flat->path());
+    part.config.warn(fmt::format("{} applies to layers that the model does not have",
+                                 blocks.flat->path()));
+  }
   for (const LayerKind& kind : kinds.kinds) {
     PositionUse use;
     use.name = part.use_name(label(kinds, kind));

@@ -44,6 +44,7 @@ enum class LayerRule : uint8_t {
   window_from_layer,  ///< full below max_window_layers, sliding from there on
   no_rope_layers,     ///< a list with 1 where a layer rotates, or every period-th does not
   hybrid,             ///< attention among recurrent layers, told by a list of the file
+  hybrid_else_full,   ///< the same, and without a list the code takes all for attention
 };
 
 /// Which of a decoder's layers rotate.
@@ -57,7 +58,7 @@ enum class Rotates : uint8_t {
 };
 
 /// Which layers a flat rope_scaling applies to.
-enum class ScalingScope : uint8_t { all_layers, full_layers };
+enum class ScalingScope : uint8_t { all_layers, full_layers, not_read };
 
 /// Whether the family's code reads sliding_window.
 enum class Window : uint8_t {

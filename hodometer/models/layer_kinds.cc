@@ -226,6 +226,11 @@ Result<LayerKinds> read_layer_kinds(const Part& part) {
         return Error{ErrorKind::bad_input,
                      fmt::format("{} is missing: {} has attention in some layers only",
                                  config.at("layer_types"), family.model_type)};
+      case LayerRule::hybrid_else_full:
+        config.warn(fmt::format("{} is missing: every layer is taken for attention, as in the "
+                                "published code of {}",
+                                config.at("layer_types"), family.model_type));
+        break;
       case LayerRule::no_rope_layers:
         source = marks_source;
         listed.emplace();
