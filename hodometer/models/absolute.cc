@@ -32,6 +32,40 @@ PositionUse learned_use(const Part& part, std::string_view name, const Sourced<i
   return use;
 }
 
+/// Sines and cosines have a row for every position; `rows` is a limit that the file states.
+PositionUse sinusoidal_use(const Part& part, std::string_view name, const Sourced<int64_t>& dim,
+                           const std::optional<Sourced<int64_t>>& rows) {
+  const Family& family = *part.family;
+  Sinusoidal table;
+  table.dim = dim.value;
+  table.layout = *family.sinusoid;
+  table.offset = family.offset;
+  if (family.offset > 0) table.padding_idx = family.offset - 1;
+  PositionUse use;
+  use.name = part.use_name(name);
+  use.spec.method = table;
+  use.mask = family.mask;
+  use.settings = {
+      setting("dim", dim),
+      {"layout", write_json(table.layout).get<std::string>(), Origin::architecture, part.fixed()}};
+  if (family.offset > 0) {
+    use.settings.push_back(
+        {"offset", fmt::format("{}", family.offset), Origin::architecture, part.fixed()});
+  }
+  if (rows) {
+    use.settings.push_back(setting("max_position_embeddings", *rows));
+    use.trained_length = rows->value;
+    use.longest_input = rows->value;
+  }
+  return use;
+}
+
+struct Stack {
+  std::string_view name;
+  std::string_view own_key;
+  MaskKind mask;
+};
+
 }  // namespace
 
 Status read_learned(const Part& part) {
@@ -73,6 +107,54 @@ Status read_learned_after_padding(const Part& part) {
       rows.value - offset.value, rows.origin,
       fmt::format("{} {} less {} rows that no token uses", rows.source, rows.value, offset.value)};
   return add_use(part, learned_use(part, "embedding", usable, dim, offset));
+}
+
+Status read_sinusoidal(const Part& part) {
+  HODO_ASSIGN(const auto dim, part.config.require<int64_t>("hidden_size", "rows are that wide"));
+  HODO_ASSIGN(const auto layers, part.config.find<int64_t>("num_hidden_layers"));
+  set_layers(part, layers);
+  return add_use(part, sinusoidal_use(part, "embedding", dim, std::nullopt));
+}
+
+Status read_encoder_decoder(const Part& part) {
+  const ConfigReader& config = part.config;
+  HODO_ASSIGN(const auto dim, config.require<int64_t>("hidden_size", "rows are that wide"));
+  HODO_ASSIGN(const auto layers, config.find<int64_t>("num_hidden_layers"));
+  set_layers(part, layers);
+  for (const auto& [stack, own_key, mask] :
+       {Stack{"encoder", "max_encoder_position_embeddings", MaskKind::bidirectional},
+        Stack{"decoder", "max_decoder_position_embeddings", MaskKind::causal}}) {
+    PositionUse use;
+    if (part.family->sinusoid) {
+      use = sinusoidal_use(part, stack, dim, std::nullopt);
+    } else {
+      const bool own = config.has(own_key);
+      HODO_ASSIGN(const auto rows, read_positions(part, own ? own_key : "max_position_embeddings"));
+      use = learned_use(part, stack, rows, dim,
+                        {part.family->offset, Origin::architecture, part.fixed()});
+    }
+    use.mask = mask;
+    HODO_RETURN_IF_ERROR(add_use(part, std::move(use)));
+  }
+  return {};
+}
+
+Status read_whisper(const Part& part) {
+  const ConfigReader& config = part.config;
+  HODO_ASSIGN(const auto dim, config.require<int64_t>("hidden_size", "rows are that wide"));
+  HODO_ASSIGN(const auto source,
+              config.find_or<int64_t>("max_source_positions", 1500, part.customary()));
+  HODO_ASSIGN(const auto target,
+              config.find_or<int64_t>("max_target_positions", 448, part.customary()));
+  HODO_ASSIGN(const auto layers, config.find<int64_t>("num_hidden_layers"));
+  set_layers(part, layers);
+  PositionUse encoder = sinusoidal_use(part, "encoder", dim, source);
+  encoder.mask = MaskKind::bidirectional;
+  HODO_RETURN_IF_ERROR(add_use(part, std::move(encoder)));
+  PositionUse decoder =
+      learned_use(part, "decoder", target, dim, {0, Origin::architecture, part.fixed()});
+  decoder.mask = MaskKind::causal;
+  return add_use(part, std::move(decoder));
 }
 
 Status read_nope(const Part& part) {

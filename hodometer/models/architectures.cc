@@ -1,37 +1,29 @@
-#include <algorithm>
-
 #include "hodometer/models/families-inl.h"
 
 namespace hodometer {
 namespace {
 
-constexpr PairLayout half = PairLayout::half_split;
-constexpr PairLayout inter = PairLayout::interleaved;
-
-std::vector<Family> make_table() {
-  return {
-      {.model_type = "llama", .read = read_decoder, .layout = half, .base = 1e4},
-      {.model_type = "mistral",
-       .read = read_decoder,
-       .layout = half,
-       .base = 1e4,
-       .window = Window::from_file},
-      {.model_type = "qwen2",
-       .read = read_decoder,
-       .layout = half,
-       .base = 1e4,
-       .layers = LayerRule::window_from_layer,
-       .window = Window::from_file},
-      {.model_type = "gpt2", .read = read_learned, .positions = 1024},
-      {.model_type = "bloom", .read = read_alibi},
-      {.model_type = "glm", .read = read_decoder, .layout = inter, .base = 1e4, .fraction = 0.5},
-  };
+void add_rows(const std::vector<FamilyRow>& rows, std::vector<Family>& table) {
+  for (const FamilyRow& row : rows) {
+    std::string_view names = row.model_types;
+    while (!names.empty()) {
+      const size_t end = std::min(names.find(' '), names.size());
+      table.push_back(row.family);
+      table.back().model_type = names.substr(0, end);
+      names.remove_prefix(std::min(end + 1, names.size()));
+    }
+  }
 }
 
 }  // namespace
 
 const std::vector<Family>& families() {
-  static const std::vector<Family> table = make_table();
+  static const std::vector<Family> table = [] {
+    std::vector<Family> made;
+    add_rows(rotary_families(), made);
+    add_rows(other_families(), made);
+    return made;
+  }();
   return table;
 }
 

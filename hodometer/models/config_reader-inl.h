@@ -26,7 +26,8 @@ struct Sourced {
 
 /// What the readers of one file share: which keys were read, and what is worth saying.
 struct Ledger {
-  std::set<std::string, std::less<>> read;  ///< paths of keys
+  std::set<std::string, std::less<>> read;    ///< paths of keys
+  std::set<std::string, std::less<>> opaque;  ///< paths of sections that are said to be unread
   std::vector<std::string> warnings;
 };
 

@@ -4,17 +4,10 @@
 #include "hodometer/models/layer_kinds-inl.h"
 #include "hodometer/models/rope_parameters-inl.h"
 #include "hodometer/models/rotary_heads-inl.h"
+#include "hodometer/models/rotary_use-inl.h"
 
 namespace hodometer {
 namespace {
-
-/// The rotary method of one kind of layer.
-struct ReadRotary {
-  PositionSpec spec;
-  std::vector<Setting> settings;
-  std::optional<int64_t> trained_length;
-  std::optional<int64_t> longest_input;
-};
 
 /// Gemma 4 has wider heads in its full layers.
 Result<Sourced<int64_t>> head_dim_of_kind(const Part& part, const LayerKind& kind) {
@@ -33,47 +26,7 @@ std::optional<ConfigReader> block_of_kind(const RopeBlock& blocks, const LayerKi
   return applies ? blocks.flat : std::nullopt;
 }
 
-/// Sections of the pairs over time, height and width, when the file or the family has them: they
-/// make it M-RoPE whatever the rope type says.
-Result<std::optional<Mrope>> read_sections(const Part& part, const Rotary& rotary,
-                                           const std::optional<ConfigReader>& block,
-                                           std::vector<Setting>& settings) {
-  std::optional<Sourced<std::vector<int64_t>>> sections;
-  std::optional<Sourced<bool>> interleaved;
-  if (block) {
-    HODO_ASSIGN(sections, block->find<std::vector<int64_t>>("mrope_section"));
-    HODO_ASSIGN(interleaved, block->find<bool>("mrope_interleaved"));
-  }
-  const Family& family = *part.family;
-  if (!sections && !family.mrope_section.empty()) {
-    sections =
-        Sourced<std::vector<int64_t>>{family.mrope_section, Origin::assumed, part.customary()};
-  }
-  if (!sections) return std::optional<Mrope>();
-  Mrope mrope{rotary, sections->value, family.sections.value_or(SectionLayout::chunked)};
-  Setting layout{"section_layout", "", Origin::architecture, part.fixed()};
-  if (!family.sections) {
-    // Sections in a family that is not known for them: the key decides, its absence is chunked.
-    layout.origin = interleaved ? Origin::file : Origin::assumed;
-    layout.source = interleaved ? interleaved->source : "Qwen2-VL's layout, as no key says";
-    if (interleaved && interleaved->value) mrope.section_layout = SectionLayout::interleaved;
-  } else if (interleaved) {
-    const bool agrees = interleaved->value == (*family.sections == SectionLayout::interleaved);
-    if (!agrees) {
-      return Error{
-          ErrorKind::bad_input,
-          fmt::format("{} is {}, but {} has {} sections", interleaved->source, interleaved->value,
-                      family.model_type,
-                      *family.sections == SectionLayout::interleaved ? "interleaved" : "chunked")};
-    }
-  }
-  layout.value = write_json(mrope.section_layout).get<std::string>();
-  settings.push_back(setting("mrope_section", *sections));
-  settings.push_back(std::move(layout));
-  return std::optional(std::move(mrope));
-}
-
-Result<ReadRotary> read_rotary(const Part& part, const LayerKind& kind, const RopeBlock& blocks) {
+Result<ReadRotary> read_kind(const Part& part, const LayerKind& kind, const RopeBlock& blocks) {
   const Family& family = *part.family;
   const auto block = block_of_kind(blocks, kind, family);
   if (blocks.per_kind() && !block) {
@@ -82,59 +35,12 @@ Result<ReadRotary> read_rotary(const Part& part, const LayerKind& kind, const Ro
         fmt::format("{} has layers of type {}, but the rope block has no member for it",
                     part.config.path().empty() ? "the model" : part.config.path(), kind.name)};
   }
-  ReadRotary result;
   HODO_ASSIGN(const auto head_dim, head_dim_of_kind(part, kind));
-  HODO_ASSIGN(const auto fraction, read_fraction(part, block));
   const bool local = kind.name == "sliding_attention" && family.local_base > 0;
   HODO_ASSIGN(const auto base,
               read_base(part, block, local && !blocks.per_kind() ? "local_base" : "base",
                         local ? family.local_base : family.base));
-  HODO_ASSIGN(const auto max, part.config.find<int64_t>("max_position_embeddings"));
-  if (max && max->value < 1) {
-    return Error{ErrorKind::bad_input,
-                 fmt::format("{} is {}: expected at least 1", max->source, max->value)};
-  }
-
-  Rotary rotary;
-  rotary.head_dim = head_dim.value;
-  rotary.layout = *family.layout;
-  rotary.base = base.value;
-  result.settings.push_back(setting("head_dim", head_dim));
-  result.settings.push_back(setting("base", base));
-  RopeContext context{&part, block, max, fraction};
-  HODO_ASSIGN(auto schedule, read_schedule(context));
-  // "proportional" keeps the whole head as its width; the fraction is a parameter of the rule.
-  if (!std::holds_alternative<ProportionalSchedule>(schedule.rule)) {
-    HODO_ASSIGN(const auto rotary_dim, read_rotary_dim(part, head_dim, fraction));
-    if (rotary_dim.value != head_dim.value) rotary.rotary_dim = rotary_dim.value;
-    result.settings.push_back(setting("rotary_dim", rotary_dim));
-  }
-  rotary.schedule = std::move(schedule.rule);
-  result.settings.insert(result.settings.end(), schedule.settings.begin(), schedule.settings.end());
-  result.trained_length = schedule.trained_length;
-  result.longest_input = schedule.longest_input;
-
-  HODO_ASSIGN(auto mrope, read_sections(part, rotary, block, result.settings));
-  if (mrope) {
-    result.spec.method = *std::move(mrope);
-  } else {
-    result.spec.method = std::move(rotary);
-  }
-  return result;
-}
-
-/// Ministral 3 and Mistral 4: a temperature on every layer, with its weight in the rope block.
-Status add_temperature_from_zero(const std::optional<ConfigReader>& block, ReadRotary& rotary) {
-  if (!block) return {};
-  HODO_ASSIGN(const auto beta, block->find<double>("llama_4_scaling_beta"));
-  if (!beta || beta->value == 0) return {};
-  HODO_ASSIGN(const auto floor_scale,
-              block->require<double>("original_max_position_embeddings",
-                                     "llama_4_scaling_beta counts steps of it"));
-  rotary.spec.logit_scale.push_back(TemperatureScale{beta->value, floor_scale.value, 0});
-  rotary.settings.push_back(setting("logit_scale.beta", *beta));
-  rotary.settings.push_back(setting("logit_scale.floor_scale", floor_scale));
-  return {};
+  return read_rotary(part, block, base, {head_dim, std::nullopt, 0, *family.layout});
 }
 
 /// Llama 4: a temperature on the layers without rotation.
@@ -178,14 +84,39 @@ Status check_rotation_switch(const Part& part, LayerKinds& kinds) {
   return {};
 }
 
+/// Training codes write their pairing into a file that the family's own code pairs in one way; a
+/// file that says the other one was exported without moving its lanes, or says nothing true.
+Status check_pairing(const Part& part) {
+  for (const std::string_view key : {"rope_interleaved", "rope_interleave"}) {
+    HODO_ASSIGN(const auto interleaved, part.config.find<bool>(key));
+    if (!interleaved) continue;
+    if (interleaved->value != (*part.family->layout == PairLayout::interleaved)) {
+      return Error{ErrorKind::bad_input,
+                   fmt::format("{} is {}, but the published code of {} pairs lanes {}",
+                               interleaved->source, interleaved->value, part.family->model_type,
+                               write_json(*part.family->layout).get<std::string>())};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status read_decoder(const Part& part) {
   const Family& family = *part.family;
   HODO_ASSIGN(LayerKinds kinds, read_layer_kinds(part));
+  HODO_RETURN_IF_ERROR(check_pairing(part));
   HODO_RETURN_IF_ERROR(check_rotation_switch(part, kinds));
   HODO_ASSIGN(const RopeBlock blocks, read_rope_block(part, kinds));
   if (part.prefix.empty()) part.model->num_layers = kinds.num_layers;
+  const bool applies = std::any_of(kinds.kinds.begin(), kinds.kinds.end(), [&](const auto& kind) {
+    return kind.rotates && block_of_kind(blocks, kind, family);
+  });
+  if (blocks.flat && !applies) {
+    part.config.ledger().opaque.insert(blocks.flat->path());
+    part.config.warn(fmt::format("{} applies to layers that the model does not have",
+                                 blocks.flat->path()));
+  }
   for (const LayerKind& kind : kinds.kinds) {
     PositionUse use;
     use.name = part.use_name(label(kinds, kind));
@@ -208,19 +139,11 @@ Status read_decoder(const Part& part) {
       }
     } else {
       // Score rules with keys in the block come first: they mark those keys as read.
-      const auto block = block_of_kind(blocks, kind, family);
-      ReadRotary extra;
       if (family.score == ScoreRule::temperature_from_zero) {
-        HODO_RETURN_IF_ERROR(add_temperature_from_zero(block, extra));
+        HODO_RETURN_IF_ERROR(add_temperature_from_zero(block_of_kind(blocks, kind, family), use));
       }
-      HODO_ASSIGN(ReadRotary rotary, read_rotary(part, kind, blocks));
-      use.spec = std::move(rotary.spec);
-      use.spec.logit_scale = std::move(extra.spec.logit_scale);
-      use.trained_length = rotary.trained_length;
-      use.longest_input = rotary.longest_input;
-      use.layout_reason = part.fixed();
-      use.settings.insert(use.settings.end(), rotary.settings.begin(), rotary.settings.end());
-      use.settings.insert(use.settings.end(), extra.settings.begin(), extra.settings.end());
+      HODO_ASSIGN(ReadRotary rotary, read_kind(part, kind, blocks));
+      HODO_RETURN_IF_ERROR(set_rotary(part, std::move(rotary), use));
     }
     HODO_RETURN_IF_ERROR(add_use(part, std::move(use)));
   }

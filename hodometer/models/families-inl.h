@@ -44,6 +44,7 @@ enum class LayerRule : uint8_t {
   window_from_layer,  ///< full below max_window_layers, sliding from there on
   no_rope_layers,     ///< a list with 1 where a layer rotates, or every period-th does not
   hybrid,             ///< attention among recurrent layers, told by a list of the file
+  hybrid_else_full,   ///< the same, and without a list the code takes all for attention
 };
 
 /// Which of a decoder's layers rotate.
@@ -57,22 +58,31 @@ enum class Rotates : uint8_t {
 };
 
 /// Which layers a flat rope_scaling applies to.
-enum class ScalingScope : uint8_t { all_layers, full_layers };
+enum class ScalingScope : uint8_t { all_layers, full_layers, not_read };
 
 /// Whether the family's code reads sliding_window.
-enum class Window : uint8_t { none, from_file };
+enum class Window : uint8_t {
+  none,
+  from_file,
+  if_switched_on,  ///< only when use_sliding_window is true
+};
+
+/// Whether the family's default rule obeys partial_rotary_factor or rotary_dim. Many families
+/// ignore them, so a file that gives a part is not to be trusted blindly.
+enum class FractionKey : uint8_t { not_read, read };
 
 /// Rules on the score that belong to a family rather than to a key.
 enum class ScoreRule : uint8_t {
   none,
-  yarn_softmax,           ///< MLA models: (0.1 mscale_all_dim ln(factor) + 1)^2
-  temperature_from_zero,  ///< Ministral 3, Mistral 4: llama_4_scaling_beta, all layers
-  temperature_on_nope,    ///< Llama 4: attn_temperature_tuning, layers without rotation
+  yarn_softmax,                  ///< MLA models: (0.1 mscale_all_dim ln(factor) + 1)^2
+  temperature_from_zero,         ///< Ministral 3: llama_4_scaling_beta, all layers
+  yarn_softmax_and_temperature,  ///< Mistral 4 has both
+  temperature_on_nope,           ///< Llama 4: attn_temperature_tuning, layers without rotation
 };
 
 /// One model_type: what its published code does that no key of the file says.
 struct Family {
-  std::string_view model_type;
+  std::string_view model_type = {};
   FamilyReader read = nullptr;
   std::optional<PairLayout> layout = {};
 
@@ -81,8 +91,12 @@ struct Family {
   Origin base_origin = Origin::assumed;
   double local_base = 0;  ///< base of the sliding layers
   double fraction = 1;
+  FractionKey fraction_key = FractionKey::not_read;  ///< only asked when fraction is 1
   int64_t rotary_dim = 0;
   int64_t head_dim = 0;
+  int64_t nope_dim = 0;  ///< of MLA heads: qk_nope_head_dim and qk_rope_head_dim
+  int64_t rope_dim = 0;
+  std::optional<PairLayout> indexer = {};
   LayerRule layers = LayerRule::uniform;
   int64_t period = 0;
   std::string_view period_key = "sliding_window_pattern";
@@ -103,6 +117,8 @@ struct Family {
   // Vision.
   std::optional<AxisLayout> axes = {};
 
+  int64_t vision_extra_rows = 0;  ///< rows of a patch table that are no patch: a class token
+
   // Models of several parts: the families of parts that do not name one.
   std::string_view text = {};
   std::string_view vision = {};
@@ -111,10 +127,18 @@ struct Family {
   std::string_view note = {};
 };
 
-/// The row of a model_type, or null.
+/// One row of the table: the names of the model_types that behave alike, and how.
+struct FamilyRow {
+  std::string_view model_types;  ///< separated by spaces
+  Family family;
+};
+std::vector<FamilyRow> rotary_families();
+std::vector<FamilyRow> other_families();
+
+/// The family of a model_type, or null.
 const Family* find_family(std::string_view model_type);
 
-/// All rows, in the order of the table.
+/// Every family, in the order of the table.
 const std::vector<Family>& families();
 
 // The readers. Each appends the part's uses to the model.
@@ -132,6 +156,9 @@ Status read_shaw(const Part& part);
 Status read_learned(const Part& part);
 Status read_learned_after_padding(const Part& part);
 Status read_encoder_decoder(const Part& part);
+Status read_sinusoidal(const Part& part);
+Status read_esm(const Part& part);
+Status read_mpnet(const Part& part);
 Status read_whisper(const Part& part);
 Status read_axial(const Part& part);
 Status read_patch_table(const Part& part);

@@ -82,15 +82,21 @@ Result<std::string> model_type_of(const ConfigReader& config, std::string& sourc
                "which no other key does; add a \"model_type\" such as \"llama\" or \"qwen2\""};
 }
 
+struct Unread {
+  std::string path;
+  const Json* value;
+};
+
 void find_unread(const Json& object, const std::string& path, const Ledger& ledger,
-                 std::vector<std::string>& unread) {
+                 std::vector<Unread>& unread) {
   for (const auto& [key, value] : object.items()) {
     const std::string at = path.empty() ? key : path + "." + key;
+    if (ledger.opaque.contains(at)) continue;
     const bool read = ledger.read.contains(at);
     if (value.is_object() && (read || !concerns_positions(key))) {
       find_unread(value, at, ledger, unread);
     } else if (!read && !value.is_null() && concerns_positions(key)) {
-      unread.push_back(at);
+      unread.push_back({at, &value});
     }
   }
 }
@@ -106,11 +112,19 @@ Result<ModelPositions> read_model(const Json& object) {
   HODO_ASSIGN(model.model_type, model_type_of(config, source));
   const Family* family = find_family(model.model_type);
   if (family == nullptr) return unknown_model_type(source, model.model_type);
-  HODO_RETURN_IF_ERROR(family->read({config, family, "", &model}));
+  const Part whole{config, family, "", &model};
+  const bool nested = object.contains("text_config") && object["text_config"].is_object();
+  HODO_RETURN_IF_ERROR(nested ? read_composite(whole) : family->read(whole));
 
-  std::vector<std::string> unread;
+  std::vector<Unread> unread;
   find_unread(object, "", ledger, unread);
-  for (const std::string& path : unread) {
+  for (const auto& [path, value] : unread) {
+    if (value->is_object() && !value->empty()) {
+      return Error{ErrorKind::unsupported,
+                   fmt::format("{} is a block of parameters that the code of {} is not known to "
+                               "read: what it does to positions is not known",
+                               path, model.model_type)};
+    }
     ledger.warnings.push_back(
         fmt::format("{} is not read by the code of {}", path, model.model_type));
   }

@@ -34,6 +34,36 @@ Result<std::vector<std::string>> check_layer_list(const ConfigReader& config, st
   return list;
 }
 
+/// Lists of layer numbers: the layers that attend in LFM2 and Bamba, the layers that look at the
+/// image in Mllama.
+struct NumberedKind {
+  std::string_view key, listed, others;
+};
+constexpr std::array<NumberedKind, 3> numbered_kinds = {
+    {{"full_attn_idxs", "full_attention", "conv"},
+     {"attn_layer_indices", "full_attention", "mamba"},
+     {"cross_attention_layers", "cross_attention", "full_attention"}}};
+
+Result<std::optional<std::vector<std::string>>> listed_by_number(const Part& part,
+                                                                 std::optional<int64_t> num_layers,
+                                                                 std::string& source) {
+  for (const NumberedKind& numbered : numbered_kinds) {
+    HODO_ASSIGN(const auto found, part.config.find<std::vector<int64_t>>(numbered.key));
+    if (!found || !num_layers) continue;
+    std::vector<std::string> list(static_cast<size_t>(*num_layers), std::string(numbered.others));
+    for (const int64_t layer : found->value) {
+      if (layer < 0 || layer >= *num_layers) {
+        return Error{ErrorKind::bad_input, fmt::format("{} names layer {}: expected 0 to {}",
+                                                       found->source, layer, *num_layers - 1)};
+      }
+      list[static_cast<size_t>(layer)] = numbered.listed;
+    }
+    source = found->source;
+    return std::optional(std::move(list));
+  }
+  return std::optional<std::vector<std::string>>();
+}
+
 /// The kind of every layer from the file's own list, if there is one.
 Result<std::optional<std::vector<std::string>>> listed_kinds(const Part& part,
                                                              std::optional<int64_t> num_layers,
@@ -49,7 +79,18 @@ Result<std::optional<std::vector<std::string>>> listed_kinds(const Part& part,
     }
     return std::optional(std::move(list));
   }
-  return std::optional<std::vector<std::string>>();
+  HODO_ASSIGN(const auto marks, part.config.find<std::vector<int64_t>>("attn_type_list"));
+  if (marks) {
+    // MiniMax: 1 attends to everything, 0 is linear.
+    source = marks->source;
+    std::vector<std::string> list;
+    for (const int64_t mark : marks->value) {
+      list.emplace_back(mark == 1 ? "full_attention" : "linear_attention");
+    }
+    HODO_ASSIGN(list, check_layer_list(part.config, "attn_type_list", std::move(list), num_layers));
+    return std::optional(std::move(list));
+  }
+  return listed_by_number(part, num_layers, source);
 }
 
 /// Marks of the layers that rotate: 1 or 0 per layer.
@@ -132,7 +173,8 @@ struct ReadWindow {
 Result<ReadWindow> read_window(const Part& part) {
   HODO_ASSIGN(const auto use, part.config.find<bool>("use_sliding_window"));
   HODO_ASSIGN(auto size, part.config.find<int64_t>("sliding_window"));
-  if (use && !use->value) size.reset();
+  const bool on = use ? use->value : part.family->window == Window::from_file;
+  if (!on) size.reset();
   if (size && size->value < 1) {
     // Qwen writes 0 for a window that is not used.
     if (size->value == 0) return ReadWindow{};
@@ -157,7 +199,7 @@ Result<LayerKinds> read_layer_kinds(const Part& part) {
     result.num_layers = counted->value;
   }
   ReadWindow window;
-  if (family.window == Window::from_file) {
+  if (family.window != Window::none) {
     HODO_ASSIGN(window, read_window(part));
   }
   std::string source;
@@ -184,6 +226,11 @@ Result<LayerKinds> read_layer_kinds(const Part& part) {
         return Error{ErrorKind::bad_input,
                      fmt::format("{} is missing: {} has attention in some layers only",
                                  config.at("layer_types"), family.model_type)};
+      case LayerRule::hybrid_else_full:
+        config.warn(fmt::format("{} is missing: every layer is taken for attention, as in the "
+                                "published code of {}",
+                                config.at("layer_types"), family.model_type));
+        break;
       case LayerRule::no_rope_layers:
         source = marks_source;
         listed.emplace();
@@ -249,8 +296,11 @@ Result<LayerKinds> read_layer_kinds(const Part& part) {
       } else if (kind.name == "chunked_attention") {
         kind.mask = MaskKind::chunked;
         HODO_ASSIGN(kind.mask_size, config.find<int64_t>("attention_chunk_size"));
+      } else if (kind.name == "cross_attention") {
+        kind.rotates = false;
+        kind.mask = MaskKind::bidirectional;
       } else if (kind.name != "full_attention" && kind.work == LayerWork::attention &&
-                 kind.name != "hybrid") {
+                 !kind.name.starts_with("hybrid") && kind.name != "indexed_attention") {
         return Error{ErrorKind::unsupported, fmt::format("layer type \"{}\" ({}): not known for {}",
                                                          kind.name, source, family.model_type)};
       }

@@ -296,6 +296,8 @@ Status check_leftovers(const RopeContext& context, const std::string& type) {
   for (const auto& [key, value] : block.object().items()) {
     const std::string path = block.at(key);
     if (block.ledger().read.contains(path)) continue;
+    // Sections are read with the method, after the schedule.
+    if (key == "mrope_section" || key == "mrope_interleaved") continue;
     if (!is_rope_parameter(key)) {
       return Error{ErrorKind::unsupported,
                    fmt::format("{} ({}) is not a known parameter of rope_type \"{}\": what it does "
@@ -322,6 +324,12 @@ Result<RopeBlock> read_rope_block(const Part& part, const LayerKinds& kinds) {
   for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
     HODO_ASSIGN(auto section, part.config.section(key));
     if (!section || section->object().empty()) continue;
+    if (part.family->scaling == ScalingScope::not_read) {
+      part.config.ledger().opaque.insert(section->path());
+      part.config.warn(fmt::format("{} is not read by the code of {}", section->path(),
+                                   part.family->model_type));
+      continue;
+    }
     if (found && found->object() != section->object()) {
       return Error{ErrorKind::bad_input,
                    fmt::format("{} and {} are both given and differ: only one can count",

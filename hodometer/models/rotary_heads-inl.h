@@ -15,9 +15,11 @@ Result<Sourced<int64_t>> read_head_dim(const Part& part);
 /// The share of a head that turns, from a rope block first.
 Result<Sourced<double>> read_fraction(const Part& part, const std::optional<ConfigReader>& block);
 
-/// The lanes that turn: rotary_dim, or int(head_dim * fraction); both have to agree.
+/// The lanes that turn: rotary_dim, or int(head_dim * fraction); both have to agree. A part of a
+/// head in a file of a family whose code does not read the key is an error: that code would turn
+/// the whole head, and other engines a part of it.
 Result<Sourced<int64_t>> read_rotary_dim(const Part& part, const Sourced<int64_t>& head_dim,
-                                         const Sourced<double>& fraction);
+                                         const Sourced<double>& fraction, FractionKey key);
 
 /// The base: of the block, else of the section, else the family's.
 Result<Sourced<double>> read_base(const Part& part, const std::optional<ConfigReader>& block,

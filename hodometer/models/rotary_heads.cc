@@ -1,5 +1,7 @@
 #include "hodometer/models/rotary_heads-inl.h"
 
+#include <algorithm>
+
 namespace hodometer {
 
 Result<Sourced<int64_t>> read_head_dim(const Part& part) {
@@ -49,25 +51,42 @@ Result<Sourced<double>> read_fraction(const Part& part, const std::optional<Conf
 }
 
 Result<Sourced<int64_t>> read_rotary_dim(const Part& part, const Sourced<int64_t>& head_dim,
-                                         const Sourced<double>& fraction) {
+                                         const Sourced<double>& fraction, FractionKey key) {
+  const Family& family = *part.family;
   HODO_ASSIGN(auto given, part.config.find<int64_t>("rotary_dim"));
   const auto computed = static_cast<int64_t>(static_cast<double>(head_dim.value) * fraction.value);
-  if (!given && part.family->rotary_dim > 0 && !part.config.is_null("rotary_dim")) {
-    return Sourced<int64_t>{part.family->rotary_dim, Origin::assumed, part.customary()};
+  const bool reads = key == FractionKey::read || family.fraction != 1 || family.rotary_dim > 0;
+  const auto& part_key = given ? given->source : fraction.source;
+  const int64_t width = given ? given->value : computed;
+  if (!reads && (given || fraction.origin == Origin::file) && width != head_dim.value) {
+    return Error{ErrorKind::unsupported,
+                 fmt::format("{} makes {} of {} lanes turn, but the published code of {} does not "
+                             "read it and turns them all; other engines turn the part: remove the "
+                             "key, or give the method as a spec",
+                             part_key, width, head_dim.value, family.model_type)};
   }
-  if (!given) {
-    return Sourced<int64_t>{
-        computed, fraction.origin,
-        fraction.value == 1 ? fraction.source
-                            : fmt::format("head_dim {} times {}", head_dim.value, fraction.source)};
+  if (given) {
+    if (fraction.origin == Origin::file && given->value != computed) {
+      return Error{
+          ErrorKind::bad_input,
+          fmt::format("{} is {}, but head_dim {} times {} {} is {}: they must agree", given->source,
+                      given->value, head_dim.value, fraction.source, fraction.value, computed)};
+    }
+    return *std::move(given);
   }
-  if (fraction.origin == Origin::file && given->value != computed) {
-    return Error{
-        ErrorKind::bad_input,
-        fmt::format("{} is {}, but head_dim {} times {} {} is {}: they must agree", given->source,
-                    given->value, head_dim.value, fraction.source, fraction.value, computed)};
+  // GPT-J: without the key 64 lanes, with a null all of them.
+  if (family.rotary_dim > 0 && fraction.origin != Origin::file) {
+    if (part.config.is_null("rotary_dim")) {
+      return Sourced<int64_t>{head_dim.value, Origin::file,
+                              part.config.at("rotary_dim") + " is null"};
+    }
+    return Sourced<int64_t>{std::min(family.rotary_dim, head_dim.value), Origin::assumed,
+                            part.customary()};
   }
-  return *std::move(given);
+  if (fraction.value == 1) return Sourced<int64_t>{computed, fraction.origin, fraction.source};
+  return Sourced<int64_t>{
+      computed, fraction.origin,
+      fmt::format("int(head_dim {} * {}), {}", head_dim.value, fraction.value, fraction.source)};
 }
 
 Result<Sourced<double>> read_base(const Part& part, const std::optional<ConfigReader>& block,
