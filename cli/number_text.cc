@@ -11,7 +11,7 @@ std::string grouped(int64_t value) {
   std::string text = fmt::format("{}", value);
   const int64_t first_digit = value < 0 ? 1 : 0;
   for (auto at = static_cast<int64_t>(text.size()) - 3; at > first_digit; at -= 3) {
-    text.insert(static_cast<size_t>(at), ",");
+    text.insert(static_cast<size_t>(at), 1, ',');
   }
   return text;
 }
