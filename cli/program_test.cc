@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "cli/run_hodo_test.h"
+
+namespace hodometer::cli::testing {
+namespace {
+
+const std::vector<std::string> verbs = {"apply", "bench", "completion", "inspect", "man", "table"};
+constexpr const char* alibi = R"({"method":"alibi","num_heads":8})";
+
+TEST(Program, SaysItsVersion) {
+  const Outcome outcome = hodo({"--version"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out, "hodo " HODOMETER_VERSION "\n");
+}
+
+TEST(Program, HelpBeginsWithAnExampleAndNamesEveryVerb) {
+  const Outcome whole = hodo({"--help"});
+  EXPECT_EQ(whole.code, 0);
+  EXPECT_TRUE(whole.out.starts_with("Example: hodo "));
+  EXPECT_EQ(whole.err, "");
+  for (const std::string& verb : verbs) {
+    EXPECT_TRUE(has(whole.out, "  " + verb + " "));
+    const Outcome help = hodo({verb, "--help"});
+    EXPECT_EQ(help.code, 0) << verb;
+    EXPECT_TRUE(help.out.starts_with("Example: ")) << help.out;
+    EXPECT_TRUE(has(help.out, "Usage: hodo " + verb));
+    std::istringstream lines(help.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+  }
+}
+
+TEST(Program, WrongCommandLinesAreUsageErrors) {
+  const std::vector<std::vector<std::string>> wrong = {
+      {},
+      {"frobnicate"},
+      {"inspect"},
+      {"table", "--no-such-option"},
+      {"table"},
+      {"table", "a.json", "--spec", alibi},
+      {"table", "--spec", alibi, "--angles", "approximate"},
+      {"table", "--spec", alibi, "--positions", "5-1"},
+      {"table", "--spec", alibi, "--positions", "1,,2"},
+      {"table", "--spec", alibi, "--positions", "0-2000000"},
+      {"table", "--spec", alibi, "--positions", "99999999999999999999"},
+      {"table", "--spec", alibi, "--use", "nothing"},
+      {"apply", "--spec", alibi},
+      {"apply", "--spec", alibi, "--positions", "0", "--inverse"},
+      {"bench", "nothing"},
+      {"bench", "table", "--seconds", "-1"},
+      {"completion", "cmd.exe"},
+  };
+  for (const auto& arguments : wrong) {
+    const Outcome outcome = hodo(arguments);
+    EXPECT_EQ(outcome.code, 2) << (arguments.empty() ? "" : arguments.back());
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err, "");
+  }
+}
+
+TEST(Program, WrongSpecsAreBadInputThatNamesTheMember) {
+  const auto failure = [](const char* spec) {
+    const Outcome outcome = hodo({"table", "--spec", spec});
+    EXPECT_EQ(outcome.code, 3) << spec;
+    EXPECT_EQ(outcome.out, "");
+    return outcome.err;
+  };
+  EXPECT_TRUE(has(failure(R"({"method":"alibi")"), "byte"));
+  EXPECT_TRUE(has(failure(R"({"method":"alibi","heads":8})"), "\"heads\""));
+  EXPECT_TRUE(has(failure(R"({"method":"rope"})"), "rotary"));
+  EXPECT_TRUE(has(
+      failure(R"({"method":"rotary","head_dim":7,"layout":"half_split","base":1e4})"), "7"));
+  EXPECT_TRUE(has(failure(R"({"method":"rotary","head_dim":8,"base":1e4})"), "layout"));
+  EXPECT_TRUE(has(failure(R"({"method":"rotary","head_dim":1e300,"layout":"half_split","base":1})"),
+                  "head_dim"));
+  EXPECT_TRUE(has(failure("[]"), "object"));
+}
+
+TEST(Program, MissingFilesAreInputOutputErrors) {
+  const Folder folder;
+  for (const std::string& path : {folder.path("none.json"), folder.path("")}) {
+    const Outcome outcome = hodo({"inspect", path});
+    EXPECT_EQ(outcome.code, 4);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_TRUE(has(outcome.err, "No such file"));
+    EXPECT_TRUE(has(outcome.err, path));
+  }
+}
+
+TEST(Program, AFileThatCannotBeAConfigIsNotRead) {
+  const Folder folder;
+  const std::string large = folder.file("large.json", "");
+  std::filesystem::resize_file(large, (uint64_t{64} << 20) + 1);
+  const Outcome outcome = hodo({"inspect", large});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_TRUE(has(outcome.err, "64 MiB"));
+}
+
+TEST(Program, SaysWhenOutputCannotBeWritten) {
+  const std::string command = std::string("\"$HODO\" table --json --spec '") + alibi + "'";
+  const Outcome full = shell(command + " >/dev/full");
+  EXPECT_EQ(full.code, 4);
+  EXPECT_TRUE(has(full.err, "No space left"));
+  const Outcome closed = shell(command + " >&-");
+  EXPECT_EQ(closed.code, 4);
+  EXPECT_TRUE(has(closed.err, "standard output"));
+}
+
+TEST(Program, IsQuietWhenTheReaderGoesAway) {
+  const std::string command =
+      R"("$HODO" table --positions 0-20000 --spec )"
+      R"('{"method":"rotary","head_dim":8,"layout":"half_split","base":10000}')";
+  EXPECT_EQ(shell(command + " | head -c 10").err, "");
+  EXPECT_EQ(shell("trap '' PIPE; " + command + " | head -c 10").err, "");
+}
+
+TEST(Program, IsPlainInPipesAndColouredOnTerminals) {
+  const std::vector<std::string> arguments = {"table", "--spec", alibi};
+  EXPECT_EQ(hodo(arguments).out.find('\x1b'), std::string::npos);
+  EXPECT_TRUE(has(hodo(arguments).out, "0\t0.5\n"));
+  EXPECT_TRUE(has(hodo_on_terminal(arguments).out, "\x1b[1m"));
+  EXPECT_EQ(hodo_on_terminal(arguments, {{"NO_COLOR", "1"}}).out.find('\x1b'), std::string::npos);
+  EXPECT_EQ(hodo_on_terminal(arguments, {{"TERM", "dumb"}}).out.find('\x1b'), std::string::npos);
+}
+
+TEST(Program, WhatAFileSaysNeverDrivesTheTerminal) {
+  const Folder folder;
+  const std::string path = folder.file("bad.json", "{\"model_type\": \"\\u001b[31mred\"}");
+  const Outcome outcome = hodo({"inspect", path});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_EQ(outcome.err.find('\x1b'), std::string::npos);
+}
+
+TEST(Program, CompletionScriptsKnowEveryVerbAndOption) {
+  for (const std::string& kind : {std::string("bash"), std::string("zsh"), std::string("fish")}) {
+    const Outcome outcome = hodo({"completion", kind});
+    EXPECT_EQ(outcome.code, 0);
+    for (const std::string& verb : verbs) EXPECT_TRUE(has(outcome.out, verb));
+    EXPECT_TRUE(has(outcome.out, "key-positions"));
+    EXPECT_TRUE(has(outcome.out, "bfloat16"));
+  }
+  const Outcome completed = shell(
+      R"(source <("$HODO" completion bash); )"
+      R"(COMP_WORDS=(hodo table --angles ''); COMP_CWORD=3; _hodo; echo "${COMPREPLY[*]}"; )"
+      R"(COMP_WORDS=(hodo ins); COMP_CWORD=1; _hodo; echo "${COMPREPLY[*]}")");
+  EXPECT_EQ(completed.err, "");
+  EXPECT_EQ(completed.out, "exact float32\ninspect\n");
+}
+
+TEST(Program, ManualPageKnowsEveryVerb) {
+  const Outcome outcome = hodo({"man"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(outcome.out.starts_with(".TH HODO 1"));
+  for (const std::string& verb : verbs) EXPECT_TRUE(has(outcome.out, ".SS hodo " + verb));
+}
+
+}  // namespace
+}  // namespace hodometer::cli::testing
