@@ -86,9 +86,8 @@ Status check_token(const Plan& plan, const Heads& heads, const float* before, co
       const double y = double{before[at + b]};
       const double size = std::hypot(x, y);
       const double tolerance = (unit + 3e-7) * size;
-      const double error =
-          std::max(std::fabs(x * turn.cos - y * turn.sin - double{got[at + a]}),
-                   std::fabs(y * turn.cos + x * turn.sin - double{got[at + b]}));
+      const double error = std::max(std::fabs(x * turn.cos - y * turn.sin - double{got[at + a]}),
+                                    std::fabs(y * turn.cos + x * turn.sin - double{got[at + b]}));
       if (!(error <= tolerance)) {
         return Error{ErrorKind::bad_input,
                      fmt::format("position {}, head {}, pair {}: off by {:.3g}, expected at most "
@@ -150,8 +149,9 @@ Benchmark throughput(const Case& c) {
 /// One token of a decoder, everything included.
 Benchmark one_token(PairLayout layout) {
   constexpr int64_t num_heads = 32;
-  Benchmark benchmark = throughput({fmt::format("rotate/one_token_32_heads/{}", layout_name(layout)),
-                                    DType::float32, layout, 1, num_heads, 0.25});
+  Benchmark benchmark =
+      throughput({fmt::format("rotate/one_token_32_heads/{}", layout_name(layout)), DType::float32,
+                  layout, 1, num_heads, 0.25});
   benchmark.unit = "us";
   benchmark.work = 1e6;
   benchmark.target_of = TargetOf::value_at_most;
@@ -183,17 +183,21 @@ std::vector<std::function<Benchmark()>> benchmarks() {
   std::vector<std::function<Benchmark()>> list;
   for (const PairLayout layout : {PairLayout::half_split, PairLayout::interleaved}) {
     for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
-      const Case memory{fmt::format("rotate/q_1x4096x32x128/{}/{}", dtype_name(dtype),
-                                    layout_name(layout)),
-                        dtype,
-                        layout,
-                        4096,
-                        32,
-                        dtype == DType::float32 ? 0.95 : 0.88};
+      const Case memory{
+          fmt::format("rotate/q_1x4096x32x128/{}/{}", dtype_name(dtype), layout_name(layout)),
+          dtype,
+          layout,
+          4096,
+          32,
+          dtype == DType::float32 ? 0.95 : 0.88};
       list.emplace_back([memory] { return throughput(memory); });
     }
     const Case cache{fmt::format("rotate/k_1x256x8x128/float32/{}", layout_name(layout)),
-                     DType::float32, layout, 256, 8, 0.80};
+                     DType::float32,
+                     layout,
+                     256,
+                     8,
+                     0.80};
     list.emplace_back([cache] { return throughput(cache); });
     list.emplace_back([layout] { return one_token(layout); });
     list.emplace_back([layout] { return far_position(layout); });

@@ -62,7 +62,8 @@ Benchmark whole_table() {
   benchmark.target_of = TargetOf::value_at_least;
   benchmark.check = [plan, table] { return check_table(plan, *table); };
   benchmark.run = [plan, table] {
-    if (!make_table(plan, PositionView::range(0), length, table->cos, table->sin).ok()) std::abort();
+    if (!make_table(plan, PositionView::range(0), length, table->cos, table->sin).ok())
+      std::abort();
   };
   benchmark.run_limit = [table] {
     fill(table->cos.data(), length * pairs, 1.0F);

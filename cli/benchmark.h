@@ -14,9 +14,9 @@ namespace hodometer::cli {
 
 /// What a target is held against.
 enum class TargetOf : uint8_t {
-  ratio_at_least,  ///< value / limit, both rates
-  value_at_least,  ///< the value itself, a rate
-  value_at_most,   ///< the value itself, a time
+  ratio_at_least,    ///< value / limit, both rates
+  value_at_least,    ///< the value itself, a rate
+  value_at_most,     ///< the value itself, a time
   slowdown_at_most,  ///< value / limit, both times
 };
 

@@ -80,16 +80,14 @@ Result<Call> read_call(const Options& options) {
       options.context_length.value_or(std::clamp<int64_t>(largest, 0, max_position) + 1);
   HODO_ASSIGN(call.plan, make_plan(spec, length, value_of<AngleMode>(options.angles)));
   if (call.axes > 1 && call.axes != call.plan.num_axes()) {
-    return Error{ErrorKind::usage,
-                 fmt::format("--positions: {} lists, but {} has {} axes", call.axes,
-                             method_name(spec), call.plan.num_axes())};
+    return Error{ErrorKind::usage, fmt::format("--positions: {} lists, but {} has {} axes",
+                                               call.axes, method_name(spec), call.plan.num_axes())};
   }
   call.dtype = dtype_of(options.dtype);
   if (options.inverse) call.options.direction = Direction::inverse;
   if (options.inverse && call.plan.rotations.empty() &&
       !std::holds_alternative<Nope>(spec.method)) {
-    return Error{ErrorKind::usage,
-                 fmt::format("--inverse: {} does not rotate", method_name(spec))};
+    return Error{ErrorKind::usage, fmt::format("--inverse: {} does not rotate", method_name(spec))};
   }
   if (!options.role.empty()) {
     call.options.role = options.role == "key" ? HeadRole::key : HeadRole::query;
@@ -104,8 +102,8 @@ Result<Json> read_input() {
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) return Json::object();
   HODO_ASSIGN(Json input, parse_json(text, "standard input"));
   if (!input.is_object()) {
-    return Error{ErrorKind::bad_input, fmt::format("standard input: expected {{\"x\": ...}}, got {}",
-                                                   describe(input))};
+    return Error{ErrorKind::bad_input,
+                 fmt::format("standard input: expected {{\"x\": ...}}, got {}", describe(input))};
   }
   for (const auto& [key, value] : input.items()) {
     if (key == "x" || key == "table") continue;
@@ -161,9 +159,10 @@ Result<Shape> check_shape(const NestedList& x, const Call& call, int64_t width, 
   const auto& s = x.shape;
   const size_t most = has_heads ? 4 : 3;
   const std::string expected =
-      has_heads ? fmt::format("[{0}], [{1}, {0}], [{1}, heads, {0}] or [batch, {1}, heads, {0}] "
-                              "for {1} positions",
-                              width, call.tokens)
+      has_heads ? fmt::format(
+                      "[{0}], [{1}, {0}], [{1}, heads, {0}] or [batch, {1}, heads, {0}] "
+                      "for {1} positions",
+                      width, call.tokens)
                 : fmt::format("[{0}], [{1}, {0}] or [batch, {1}, {0}] for {1} positions", width,
                               call.tokens);
   if (s.size() > most || x.last() != width) return wrong_shape(x, "x", expected);
@@ -183,10 +182,10 @@ Result<Json> rotated(const Call& call, const Json& input) {
   const int64_t width = call.plan.rotations.empty() ? x.last() : call.plan.head_dim();
   HODO_ASSIGN(const Shape shape, check_shape(x, call, width, true));
   Elements elements(call.dtype, x.values);
-  HODO_RETURN_IF_ERROR(rotate(call.plan,
-                              HeadsView::bshd(elements.data(), call.dtype, shape.batch,
-                                              shape.length, shape.heads, width),
-                              call.view(), call.options));
+  HODO_RETURN_IF_ERROR(rotate(
+      call.plan,
+      HeadsView::bshd(elements.data(), call.dtype, shape.batch, shape.length, shape.heads, width),
+      call.view(), call.options));
   return nested_json(x.shape, elements.values());
 }
 
@@ -202,10 +201,10 @@ Result<Json> with_rows(const Call& call, const Json& input) {
     table = LearnedTable::contiguous(rows.values.data(), rows.shape[0], rows.shape[1]);
   }
   Elements elements(call.dtype, x.values);
-  HODO_RETURN_IF_ERROR(add_rows(call.plan,
-                                EmbeddingsView::contiguous(elements.data(), call.dtype, shape.batch,
-                                                           shape.length, row.dim),
-                                call.view(), table));
+  HODO_RETURN_IF_ERROR(add_rows(
+      call.plan,
+      EmbeddingsView::contiguous(elements.data(), call.dtype, shape.batch, shape.length, row.dim),
+      call.view(), table));
   return nested_json(x.shape, elements.values());
 }
 
@@ -224,18 +223,16 @@ Result<Json> by_distance(const Call& call, const Of& of) {
   constexpr int64_t most = int64_t{1} << 24;
   const auto keys = static_cast<int64_t>(call.key_positions.size());
   if (call.tokens > most / keys) {
-    return Error{ErrorKind::usage,
-                 fmt::format("{} queries by {} keys: expected at most {} values", call.tokens, keys,
-                             most)};
+    return Error{ErrorKind::usage, fmt::format("{} queries by {} keys: expected at most {} values",
+                                               call.tokens, keys, most)};
   }
   Json rows = Json::array();
   for (const int64_t query : call.positions) {
     Json row = Json::array();
     for (const int64_t key : call.key_positions) {
       if (std::max(std::abs(query), std::abs(key)) > max_position) {
-        return Error{ErrorKind::limit,
-                     fmt::format("positions {} and {}: expected at most {}", query, key,
-                                 max_position)};
+        return Error{ErrorKind::limit, fmt::format("positions {} and {}: expected at most {}",
+                                                   query, key, max_position)};
       }
       row.push_back(of(query - key));
     }
@@ -331,7 +328,8 @@ const Registration registered(
          "Sinusoidal and learned rows: x is [dim], [n, dim] or [batch, n, dim]; learned rows also "
          "need \"table\": [rows, dim].\n"
          "ALiBi: no input; y is [heads, queries, keys].\n"
-         "T5: x is the learned table [buckets, heads] and y [heads, queries, keys]; without x, y is "
+         "T5: x is the learned table [buckets, heads] and y [heads, queries, keys]; without x, y "
+         "is "
          "the bucket of each query and key.\n"
          "Shaw: no input; y is the table row of each query and key.\n"
          "A spec with rules for the score also gives \"logit_scale\", one per position; y is not "

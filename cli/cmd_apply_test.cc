@@ -44,9 +44,9 @@ TEST(Apply, TheTwoLayoutsGiveTheirOwnOrder) {
 }
 
 TEST(Apply, PartialRotaryLeavesTheOtherLanes) {
-  const json y = y_of(
-      R"({"method":"rotary","head_dim":8,"rotary_dim":4,"layout":"half_split","base":10000})", "9",
-      one_to_eight);
+  const json y =
+      y_of(R"({"method":"rotary","head_dim":8,"rotary_dim":4,"layout":"half_split","base":10000})",
+           "9", one_to_eight);
   for (size_t lane = 4; lane < 8; ++lane) EXPECT_EQ(y[lane], static_cast<double>(lane + 1));
   EXPECT_NEAR(y[1].get<double>(), 2 * std::cos(0.09) - 4 * std::sin(0.09), 1e-6);
 }
@@ -82,8 +82,8 @@ TEST(Apply, RoundsToTheElementType) {
 TEST(Apply, TakesAPositionPerAxis) {
   const std::string spec = R"({"method":"mrope","head_dim":6,"layout":"interleaved","base":1e4,
       "mrope_section":[1,1,1],"section_layout":"chunked"})";
-  const json y = y_of(spec, "0,1,2;0,0,1;0,1,0",
-                      R"({"x":[[1,0,1,0,1,0],[1,0,1,0,1,0],[1,0,1,0,1,0]]})");
+  const json y =
+      y_of(spec, "0,1,2;0,0,1;0,1,0", R"({"x":[[1,0,1,0,1,0],[1,0,1,0,1,0],[1,0,1,0,1,0]]})");
   EXPECT_NEAR(y[2][0].get<double>(), std::cos(2.0), 1e-7);
   EXPECT_EQ(y[1][2], 1.0);
   EXPECT_NEAR(y[1][4].get<double>(), std::cos(std::pow(1e4, -2.0 / 3)), 1e-7);
@@ -91,9 +91,9 @@ TEST(Apply, TakesAPositionPerAxis) {
 }
 
 TEST(Apply, AddsRows) {
-  expect_near(y_of(R"({"method":"sinusoidal","dim":4,"layout":"halves"})", "100000",
-                   R"({"x":[1,1,1,1]})"),
-              {1 + std::sin(1e5), 1 + std::sin(1e3), 1 + std::cos(1e5), 1 + std::cos(1e3)}, 2e-7);
+  expect_near(
+      y_of(R"({"method":"sinusoidal","dim":4,"layout":"halves"})", "100000", R"({"x":[1,1,1,1]})"),
+      {1 + std::sin(1e5), 1 + std::sin(1e3), 1 + std::cos(1e5), 1 + std::cos(1e3)}, 2e-7);
   const std::string learned =
       R"({"method":"learned","max_position_embeddings":2,"dim":2,"offset":1})";
   const std::string input = R"({"x":[[1,2]],"table":[[0,0],[10,20],[30,40]]})";
@@ -108,8 +108,9 @@ TEST(Apply, BiasesNeedNoNumbers) {
                          {"--key-positions", "0,69999-70001"});
   EXPECT_EQ(bias[0][0], json({-4375.0, -0.0625, 0.0, -0.0625}));
   EXPECT_EQ(bias[1][1][1], -0.0078125);
-  EXPECT_EQ(y_of(R"({"method":"shaw","max_distance":2})", "10", "", {"--key-positions", "0,9-20:11"}),
-            json({{0, 1, 4}}));
+  EXPECT_EQ(
+      y_of(R"({"method":"shaw","max_distance":2})", "10", "", {"--key-positions", "0,9-20:11"}),
+      json({{0, 1, 4}}));
   const std::string t5 = R"({"method":"t5_bias","num_heads":1,"bidirectional":false,
       "relative_attention_num_buckets":4,"relative_attention_max_distance":8})";
   EXPECT_EQ(y_of(t5, "20", "", {"--key-positions", "20,19,18,0,30"}), json({{0, 1, 2, 3, 0}}));

@@ -59,11 +59,11 @@ std::string results_text(const std::vector<Done>& all, const Console& console) {
       table.add({m.name, "", "", "", "", "", "", TextTable::Cell("WRONG", Style::bad)});
       continue;
     }
-    table.add({m.name, fmt::format("{:.4g}", m.value), done.benchmark.unit,
-               fmt::format("{:.4g}", m.limit), done.benchmark.limit_name,
-               fmt::format("{:.3f}", m.ratio), target_text(done.benchmark),
-               m.met ? TextTable::Cell("met", Style::good)
-                     : TextTable::Cell("missed", Style::caution)});
+    table.add(
+        {m.name, fmt::format("{:.4g}", m.value), done.benchmark.unit,
+         fmt::format("{:.4g}", m.limit), done.benchmark.limit_name, fmt::format("{:.3f}", m.ratio),
+         target_text(done.benchmark),
+         m.met ? TextTable::Cell("met", Style::good) : TextTable::Cell("missed", Style::caution)});
   }
   return table.text(console);
 }
@@ -81,8 +81,9 @@ std::vector<Done> measure_all(const Options& options, const Console& console) {
     const double spent =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     std::string left;
-    if (i > 0) left = fmt::format(", about {:.0f} s left", spent / static_cast<double>(i) *
-                                                         static_cast<double>(makers.size() - i));
+    if (i > 0)
+      left = fmt::format(", about {:.0f} s left",
+                         spent / static_cast<double>(i) * static_cast<double>(makers.size() - i));
     console.progress(fmt::format("{} of {}: {}{}", i + 1, makers.size(), benchmark.name, left));
     Measurement measured = measure(benchmark, options.seconds);
     // Only what is printed stays; the buffers go.
@@ -101,9 +102,9 @@ ExitCode run(const Options& options, Console& console) {
   }
   const std::vector<Done> all = measure_all(options, console);
   if (all.empty()) {
-    return report(console, verb,
-                  {ErrorKind::usage, fmt::format("--filter: no benchmark's name has '{}'",
-                                                 options.filter)});
+    return report(
+        console, verb,
+        {ErrorKind::usage, fmt::format("--filter: no benchmark's name has '{}'", options.filter)});
   }
   std::string text;
   if (options.json) {
@@ -138,7 +139,8 @@ Command::Action set_up(CLI::App& app) {
       ->type_name("S")
       ->check([](const std::string& text) {
         double seconds = 0;
-        const bool good = CLI::detail::lexical_cast(text, seconds) && seconds > 0 && seconds <= 3600;
+        const bool good =
+            CLI::detail::lexical_cast(text, seconds) && seconds > 0 && seconds <= 3600;
         return good ? std::string() : fmt::format("got {}, expected above 0 and up to 3600", text);
       });
   app.add_option("--filter", options->filter, "Only benchmarks whose name has TEXT in it")

@@ -49,8 +49,9 @@ std::string bash_script(const std::vector<VerbUsage>& verbs) {
         words.insert(words.end(), option.words.begin(), option.words.end());
         paths = paths || option.takes_path();
       } else if (!option.words.empty()) {
-        values += fmt::format("        {}) COMPREPLY=($(compgen -W '{}' -- \"$word\")); return ;;\n",
-                              fmt::join(option.names, "|"), fmt::join(option.words, " "));
+        values +=
+            fmt::format("        {}) COMPREPLY=($(compgen -W '{}' -- \"$word\")); return ;;\n",
+                        fmt::join(option.names, "|"), fmt::join(option.words, " "));
       } else if (option.takes_path()) {
         values += fmt::format("        {}) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n",
                               fmt::join(option.names, "|"));
@@ -137,8 +138,8 @@ std::string fish_script(const std::vector<VerbUsage>& verbs) {
     text += fmt::format("complete -c hodo -n __fish_use_subcommand -a {} -d '{}'\n",
                         verb.command.name, single_quoted(verb.command.summary));
     for (const OptionUsage& option : verb.options) {
-      std::string line = fmt::format("complete -c hodo -n '__fish_seen_subcommand_from {}'",
-                                     verb.command.name);
+      std::string line =
+          fmt::format("complete -c hodo -n '__fish_seen_subcommand_from {}'", verb.command.name);
       if (!option.argument) {
         for (const std::string& name : option.names) {
           line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);

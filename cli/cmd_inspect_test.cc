@@ -55,9 +55,9 @@ TEST(Inspect, GivesTheSameAsData) {
 TEST(Inspect, ComparesSeveralAndGoesOnAfterAWrongOne) {
   const Folder folder;
   folder.file("a/config.json", llama);
-  const Outcome outcome = hodo({"inspect", folder.path("a"), folder.file("bert.json", bert),
-                                folder.file("cut.json", std::string(llama).substr(0, 100)),
-                                folder.path("none.json")});
+  const Outcome outcome =
+      hodo({"inspect", folder.path("a"), folder.file("bert.json", bert),
+            folder.file("cut.json", std::string(llama).substr(0, 100)), folder.path("none.json")});
   EXPECT_EQ(outcome.code, 3);
   EXPECT_TRUE(has(outcome.out, "\na\t"));
   EXPECT_TRUE(has(outcome.out, "\nbert\t"));
@@ -73,15 +73,15 @@ TEST(Inspect, ComparesSeveralAndGoesOnAfterAWrongOne) {
 TEST(Inspect, FitsTheTerminal) {
   const Folder folder;
   folder.file("a-model-with-a-rather-long-name/config.json", llama);
-  const Outcome outcome =
-      hodo_on_terminal({"inspect", folder.path("a-model-with-a-rather-long-name"),
-                        folder.file("bert.json", bert)},
-                       {{"NO_COLOR", "1"}});
+  const Outcome outcome = hodo_on_terminal(
+      {"inspect", folder.path("a-model-with-a-rather-long-name"), folder.file("bert.json", bert)},
+      {{"NO_COLOR", "1"}});
   EXPECT_EQ(outcome.code, 0) << outcome.out;
   std::istringstream lines(outcome.out);
   for (std::string line; std::getline(lines, line);) {
     size_t width = 0;
-    for (const char c : line) width += (static_cast<unsigned char>(c) & 0xc0U) != 0x80U && c != '\r';
+    for (const char c : line)
+      width += (static_cast<unsigned char>(c) & 0xc0U) != 0x80U && c != '\r';
     EXPECT_LE(width, 100U) << line;
   }
 }

@@ -32,9 +32,9 @@ std::string option_entry(const OptionUsage& option) {
 }
 
 std::string verb_entry(const VerbUsage& verb) {
-  std::string text = fmt::format(".SS {}\n{}.\n.PP\n.nf\n{}\n\n{}\n.fi\n", roff(verb.synopsis()),
-                                 roff(verb.command.summary), "Example:",
-                                 roff(verb.command.example));
+  std::string text =
+      fmt::format(".SS {}\n{}.\n.PP\n.nf\n{}\n\n{}\n.fi\n", roff(verb.synopsis()),
+                  roff(verb.command.summary), "Example:", roff(verb.command.example));
   for (const OptionUsage& option : verb.options) text += option_entry(option);
   if (!verb.command.details.empty()) text += fmt::format(".PP\n{}\n", roff(verb.command.details));
   return text;

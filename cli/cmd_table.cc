@@ -205,7 +205,8 @@ std::string use_text(const Entry& entry, const NumbersRequest& request, const Co
   if (!use.layers.empty()) text += "  layers " + layers_text(use.layers);
   text += fmt::format("  {}", method_name(use.spec));
   if (!entry.numbers.ok()) {
-    return text + "\n" + console.styled(Style::bad, printable(entry.numbers.error().message)) + "\n";
+    return text + "\n" + console.styled(Style::bad, printable(entry.numbers.error().message)) +
+           "\n";
   }
   const MethodNumbers& numbers = *entry.numbers;
   if (numbers.pairs) {
@@ -213,7 +214,8 @@ std::string use_text(const Entry& entry, const NumbersRequest& request, const Co
                         write_json(numbers.pairs->layout).get<std::string>(),
                         numbers.pairs->attention_factor);
   }
-  if (numbers.softmax_factor != 1) text += fmt::format("  softmax_factor {}", numbers.softmax_factor);
+  if (numbers.softmax_factor != 1)
+    text += fmt::format("  softmax_factor {}", numbers.softmax_factor);
   if (numbers.context_length) text += fmt::format("  context_length {}", *numbers.context_length);
   text += "\n";
   const std::span<const int64_t> positions =

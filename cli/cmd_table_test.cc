@@ -47,7 +47,8 @@ TEST(Table, GivesThePlainFrequencies) {
 
 TEST(Table, ScalesAsYarnDoes) {
   const json use = use_of(rotary(128, "1e6", R"({"rope_type":"yarn","factor":4.0,
-      "original_max_position_embeddings":32768})"), {"--positions", "0"});
+      "original_max_position_embeddings":32768})"),
+                          {"--positions", "0"});
   EXPECT_NEAR(use["attention_factor"].get<double>(), 1.138629436, 1e-9);
   EXPECT_NEAR(use["cos"][0][0].get<double>(), 1.138629436, 1e-9);  // the factor is in cos and sin
   expect_frequency(use, 24, 5.3753214908e-03);
@@ -104,8 +105,8 @@ TEST(Table, PartialRotaryHasFewerPairs) {
 }
 
 TEST(Table, APairThatNeverTurnsHasNoWavelength) {
-  const json use = use_of(rotary(512, "1e6",
-                                 R"({"rope_type":"proportional","partial_rotary_factor":0.25})"));
+  const json use =
+      use_of(rotary(512, "1e6", R"({"rope_type":"proportional","partial_rotary_factor":0.25})"));
   EXPECT_EQ(use["inv_freq"][64], 0.0);
   EXPECT_TRUE(use["wavelength"][64].is_null());
   EXPECT_FALSE(use["wavelength"][63].is_null());
@@ -119,16 +120,16 @@ TEST(Table, AlibiSlopesFollowThePublishedCode) {
   EXPECT_NEAR(use["slopes"][8].get<double>(), 0.70710678118654757, 1e-15);
   EXPECT_NEAR(use_of(R"({"method":"alibi","num_heads":40})")["slopes"][32].get<double>(), 0.917004,
               1e-6);
-  EXPECT_NEAR(use_of(R"({"method":"alibi","num_heads":12,"slope_series":"one_series"})")["slopes"]
-                  [0].get<double>(),
-              0.629961, 1e-6);
+  EXPECT_NEAR(
+      use_of(R"({"method":"alibi","num_heads":12,"slope_series":"one_series"})")["slopes"][0]
+          .get<double>(),
+      0.629961, 1e-6);
 }
 
 TEST(Table, T5BucketsAreTruncatedNotRounded) {
   // Keys right of the query: distances are negative.
-  const json both = use_of(
-      R"({"method":"t5_bias","num_heads":8,"bidirectional":true})",
-      {"--positions=-7,-8,-11,-12,-16,-23,-32,-64,-91"});
+  const json both = use_of(R"({"method":"t5_bias","num_heads":8,"bidirectional":true})",
+                           {"--positions=-7,-8,-11,-12,-16,-23,-32,-64,-91"});
   EXPECT_EQ(both["buckets"], json({23, 24, 24, 25, 26, 27, 28, 30, 31}));
   const json causal = use_of(R"({"method":"t5_bias","num_heads":8,"bidirectional":false})",
                              {"--positions", "16,18,19,21"});
@@ -175,7 +176,8 @@ TEST(Table, TextHasOneNumberForEveryAxis) {
 
 TEST(Table, TemperatureIsByPosition) {
   const json use = use_of(R"({"method":"nope","logit_scale":[{"rule":"temperature","beta":0.1,
-      "floor_scale":8192,"offset":1}]})", {"--positions", "8190,8191,1048575"});
+      "floor_scale":8192,"offset":1}]})",
+                          {"--positions", "8190,8191,1048575"});
   EXPECT_EQ(use["logit_scale"][0], 1.0);
   EXPECT_NEAR(use["logit_scale"][1].get<double>(), 1.0693147181, 1e-10);
   EXPECT_NEAR(use["logit_scale"][2].get<double>(), 1.4859812404, 1e-10);
@@ -183,8 +185,8 @@ TEST(Table, TemperatureIsByPosition) {
 
 TEST(Table, IsTheSameEveryTime) {
   const std::vector<std::string> arguments = {
-      "table", "--json", "--positions", "0-300:7", "--spec",
-      rotary(64, "10000", R"({"rope_type":"linear","factor":4})")};
+      "table",   "--json", "--positions",
+      "0-300:7", "--spec", rotary(64, "10000", R"({"rope_type":"linear","factor":4})")};
   EXPECT_EQ(hodo(arguments).out, hodo(arguments).out);
 }
 

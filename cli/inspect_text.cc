@@ -36,7 +36,8 @@ std::string turning_text(const PairsReport& pairs) {
                      pairs.rotary_start + pairs.rotary_dim - 1, pairs.head_dim, pairs.num_pairs);
 }
 
-std::string waves_text(const std::optional<double>& shortest, const std::optional<double>& longest) {
+std::string waves_text(const std::optional<double>& shortest,
+                       const std::optional<double>& longest) {
   if (!shortest || !longest) return "nothing turns";
   return fmt::format("{} to {} positions", wavelength_text(*shortest), wavelength_text(*longest));
 }
@@ -53,7 +54,8 @@ class Lines {
     std::string right = wrapped(printable(text), indent, width);
     right.erase(0, indent);
     // Every line is styled by itself, so that a broken pipe leaves no colour behind.
-    text_ += fmt::format("  {}{}", console_.styled(Style::faint, fmt::format("{:<{}}", name, name_width)),
+    text_ += fmt::format("  {}{}",
+                         console_.styled(Style::faint, fmt::format("{:<{}}", name, name_width)),
                          style == Style::plain ? right : styled_lines(style, right));
   }
   std::string take() { return std::move(text_); }
@@ -85,28 +87,32 @@ void add_pairs(const UseReport& use, Lines& lines) {
                           pairs.rotary_start + step + partner);
   }
   lines.add("pair layout", layout);
-  if (!pairs.layout_reason.empty()) lines.add("", "known from " + pairs.layout_reason, Style::faint);
+  if (!pairs.layout_reason.empty())
+    lines.add("", "known from " + pairs.layout_reason, Style::faint);
   lines.add("lanes that turn", turning_text(pairs));
   if (pairs.num_axes > 1) lines.add("axes", fmt::format("{} numbers per position", pairs.num_axes));
   lines.add("wavelengths", waves_text(pairs.shortest_wavelength, pairs.longest_wavelength));
   if (pairs.still_pairs > 0) {
-    lines.add("still pairs", fmt::format("{} of {} never turn", pairs.still_pairs, pairs.num_pairs));
+    lines.add("still pairs",
+              fmt::format("{} of {} never turn", pairs.still_pairs, pairs.num_pairs));
   }
   if (pairs.incomplete_pairs) {
     lines.add("incomplete turns",
               fmt::format("{} of {} pairs complete no turn within {} positions",
                           *pairs.incomplete_pairs, pairs.num_pairs, grouped(*use.trained_length)));
   }
-  lines.add("attention factor", factor_text(pairs.attention_factor) +
-                                    (pairs.attention_factor == 1 ? "" : " (multiplies cos and sin)"));
+  lines.add("attention factor",
+            factor_text(pairs.attention_factor) +
+                (pairs.attention_factor == 1 ? "" : " (multiplies cos and sin)"));
   if (!pairs.changes_beyond) return;
-  lines.add("changes with length",
-            fmt::format("the frequencies change beyond {} positions", grouped(*pairs.changes_beyond)),
-            Style::caution);
+  lines.add(
+      "changes with length",
+      fmt::format("the frequencies change beyond {} positions", grouped(*pairs.changes_beyond)),
+      Style::caution);
   for (const LengthReport& at : pairs.by_length) {
-    lines.add("", fmt::format("at {}: longest wavelength {}, attention factor {}", grouped(at.length),
-                              wavelength_text(at.longest_wavelength),
-                              factor_text(at.attention_factor)));
+    lines.add(
+        "", fmt::format("at {}: longest wavelength {}, attention factor {}", grouped(at.length),
+                        wavelength_text(at.longest_wavelength), factor_text(at.attention_factor)));
   }
 }
 
@@ -122,9 +128,10 @@ void add_rows(const RowsReport& rows, Lines& lines) {
 
 void add_bias(const BiasReport& bias, Lines& lines) {
   if (!bias.slopes.empty()) {
-    lines.add("slopes", fmt::format("{} heads: {} to {}", bias.num_heads,
-                                    factor_text(*std::max_element(bias.slopes.begin(), bias.slopes.end())),
-                                    factor_text(*std::min_element(bias.slopes.begin(), bias.slopes.end()))));
+    lines.add("slopes",
+              fmt::format("{} heads: {} to {}", bias.num_heads,
+                          factor_text(*std::max_element(bias.slopes.begin(), bias.slopes.end())),
+                          factor_text(*std::min_element(bias.slopes.begin(), bias.slopes.end()))));
   }
   if (bias.num_buckets) {
     lines.add("buckets", fmt::format("{} for {} heads", *bias.num_buckets, bias.num_heads));
@@ -139,15 +146,17 @@ void add_bias(const BiasReport& bias, Lines& lines) {
 }
 
 std::string parameters_text(const UseReport& use, const Console& console) {
-  TextTable table({{"parameter", Align::left, 12}, {"value", Align::left, 12}, {"from", Align::left, 20}});
+  TextTable table(
+      {{"parameter", Align::left, 12}, {"value", Align::left, 12}, {"from", Align::left, 20}});
   for (const ParameterReport& one : use.parameters) {
     const bool assumed = one.origin == Origin::assumed;
     std::string from = one.source;
     if (assumed) from = "ASSUMED: " + from;
     if (one.origin == Origin::architecture) from = "known: " + from;
     table.add({one.name, one.value,
-               TextTable::Cell(from, assumed ? Style::caution
-                                             : one.origin == Origin::file ? Style::plain : Style::faint)});
+               TextTable::Cell(from, assumed                      ? Style::caution
+                                     : one.origin == Origin::file ? Style::plain
+                                                                  : Style::faint)});
   }
   return table.empty() ? "" : table.text(console, 2);
 }
@@ -171,8 +180,8 @@ std::string use_text(const UseReport& use, const Console& console) {
   }
   lines.add("mask", mask_text(use));
   if (use.trained_length) lines.add("trained length", grouped(*use.trained_length));
-  lines.add("longest input",
-            use.longest_input ? grouped(*use.longest_input) : std::string("the file sets no limit"));
+  lines.add("longest input", use.longest_input ? grouped(*use.longest_input)
+                                               : std::string("the file sets no limit"));
   return text + "\n" + lines.take() + parameters_text(use, console);
 }
 
@@ -181,8 +190,7 @@ std::string use_text(const UseReport& use, const Console& console) {
 std::vector<std::string> short_names(const std::vector<Inspected>& models) {
   std::vector<std::string> names;
   for (const Inspected& model : models) {
-    const std::filesystem::path path =
-        std::filesystem::path(model.path).lexically_normal();
+    const std::filesystem::path path = std::filesystem::path(model.path).lexically_normal();
     std::string name = path.stem().string();
     if (path.filename() == "config.json" && path.has_parent_path()) {
       name = path.parent_path().filename().string();
@@ -232,16 +240,16 @@ std::string detail_text(const UseReport& use) {
   if (use.softmax_factor != 1) parts.push_back("softmax x" + factor_text(use.softmax_factor));
   if (!use.logit_scale.empty()) parts.push_back("score factor");
   if (use.mask_size) {
-    parts.push_back(fmt::format("{} {}", use.mask == MaskKind::chunked ? "chunk" : "window",
-                                *use.mask_size));
+    parts.push_back(
+        fmt::format("{} {}", use.mask == MaskKind::chunked ? "chunk" : "window", *use.mask_size));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string notes_text(const ModelReport& report, const UseReport& use) {
-  const auto assumed = std::count_if(
-      use.parameters.begin(), use.parameters.end(),
-      [](const ParameterReport& one) { return one.origin == Origin::assumed; });
+  const auto assumed =
+      std::count_if(use.parameters.begin(), use.parameters.end(),
+                    [](const ParameterReport& one) { return one.origin == Origin::assumed; });
   std::vector<std::string> parts;
   if (assumed > 0) parts.push_back(fmt::format("{} assumed", assumed));
   if (!report.warnings.empty() && &use == &report.uses.front()) {

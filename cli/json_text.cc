@@ -56,8 +56,8 @@ class Writer {
   }
 
   void write_array(const Json& value, size_t depth) {
-    const bool on_one_line =
-        std::none_of(value.begin(), value.end(), [](const Json& one) { return one.is_structured(); });
+    const bool on_one_line = std::none_of(value.begin(), value.end(),
+                                          [](const Json& one) { return one.is_structured(); });
     out_ += '[';
     bool first = true;
     for (const Json& element : value) {
@@ -115,7 +115,9 @@ Json number_list(std::span<const float> values) {
   return list;
 }
 
-Json number_list(std::span<const int64_t> values) { return Json(std::vector<int64_t>(values.begin(), values.end())); }
+Json number_list(std::span<const int64_t> values) {
+  return Json(std::vector<int64_t>(values.begin(), values.end()));
+}
 
 Json number_rows(std::span<const double> values, int64_t width, Precision precision) {
   Json rows = Json::array();

@@ -32,8 +32,8 @@ Status read_level(const Json& value, const std::string& path, size_t level, Nest
     return wrong(path, fmt::format("expected a list of {}, got {}", wanted, describe(value)));
   }
   if (value.size() != wanted) {
-    return wrong(path, fmt::format("has {} elements, expected {} as in the first list", value.size(),
-                                   wanted));
+    return wrong(path, fmt::format("has {} elements, expected {} as in the first list",
+                                   value.size(), wanted));
   }
   for (size_t i = 0; i < wanted; ++i) {
     HODO_RETURN_IF_ERROR(read_level(value[i], fmt::format("{}[{}]", path, i), level + 1, list));
@@ -46,7 +46,8 @@ Json json_level(std::span<const int64_t> shape, std::span<const float> values) {
   Json list = Json::array();
   const size_t size = values.size() / static_cast<size_t>(shape.front());
   for (int64_t i = 0; i < shape.front(); ++i) {
-    list.push_back(json_level(shape.subspan(1), values.subspan(static_cast<size_t>(i) * size, size)));
+    list.push_back(
+        json_level(shape.subspan(1), values.subspan(static_cast<size_t>(i) * size, size)));
   }
   return list;
 }

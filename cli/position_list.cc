@@ -98,10 +98,10 @@ Result<std::vector<std::vector<int64_t>>> parse_position_axes(std::string_view o
       }
     }
     if (lists.back().size() != lists.front().size()) {
-      return Error{ErrorKind::usage,
-                   fmt::format("{}: axis {} has {} positions and axis 0 has {}; expected as many",
-                               option, lists.size() - 1, lists.back().size(),
-                               lists.front().size())};
+      return Error{
+          ErrorKind::usage,
+          fmt::format("{}: axis {} has {} positions and axis 0 has {}; expected as many", option,
+                      lists.size() - 1, lists.back().size(), lists.front().size())};
     }
   }
   return lists;

@@ -15,8 +15,7 @@ const CLI::App& chosen(const CLI::App& app) {
 
 ExitCode usage_error(const Console& console, const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& verb = chosen(app);
-  const std::string name =
-      &verb == &app ? app.get_name() : app.get_name() + " " + verb.get_name();
+  const std::string name = &verb == &app ? app.get_name() : app.get_name() + " " + verb.get_name();
   console.complain(fmt::format("{}: {}", name, error.what()));
   console.complain(fmt::format("See {} --help", name));
   return ExitCode::usage;
@@ -38,8 +37,7 @@ Program make_program() {
   app.set_version_flag("--version", "hodo " HODOMETER_VERSION, "Print the version and exit");
   app.require_subcommand(1);
   for (const Command& command : commands()) {
-    CLI::App* verb =
-        app.add_subcommand(std::string(command.name), std::string(command.summary));
+    CLI::App* verb = app.add_subcommand(std::string(command.name), std::string(command.summary));
     verb->set_help_flag("-h,--help", "Print help and exit");
     program.actions.emplace(command.name, command.set_up(*verb));
   }

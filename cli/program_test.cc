@@ -70,8 +70,8 @@ TEST(Program, WrongSpecsAreBadInputThatNamesTheMember) {
   EXPECT_TRUE(has(failure(R"({"method":"alibi")"), "byte"));
   EXPECT_TRUE(has(failure(R"({"method":"alibi","heads":8})"), "\"heads\""));
   EXPECT_TRUE(has(failure(R"({"method":"rope"})"), "rotary"));
-  EXPECT_TRUE(has(
-      failure(R"({"method":"rotary","head_dim":7,"layout":"half_split","base":1e4})"), "7"));
+  EXPECT_TRUE(
+      has(failure(R"({"method":"rotary","head_dim":7,"layout":"half_split","base":1e4})"), "7"));
   EXPECT_TRUE(has(failure(R"({"method":"rotary","head_dim":8,"base":1e4})"), "layout"));
   EXPECT_TRUE(has(failure(R"({"method":"rotary","head_dim":1e300,"layout":"half_split","base":1})"),
                   "head_dim"));
@@ -141,10 +141,10 @@ TEST(Program, CompletionScriptsKnowEveryVerbAndOption) {
     EXPECT_TRUE(has(outcome.out, "key-positions"));
     EXPECT_TRUE(has(outcome.out, "bfloat16"));
   }
-  const Outcome completed = shell(
-      R"(source <("$HODO" completion bash); )"
-      R"(COMP_WORDS=(hodo table --angles ''); COMP_CWORD=3; _hodo; echo "${COMPREPLY[*]}"; )"
-      R"(COMP_WORDS=(hodo ins); COMP_CWORD=1; _hodo; echo "${COMPREPLY[*]}")");
+  const Outcome completed =
+      shell(R"(source <("$HODO" completion bash); )"
+            R"(COMP_WORDS=(hodo table --angles ''); COMP_CWORD=3; _hodo; echo "${COMPREPLY[*]}"; )"
+            R"(COMP_WORDS=(hodo ins); COMP_CWORD=1; _hodo; echo "${COMPREPLY[*]}")");
   EXPECT_EQ(completed.err, "");
   EXPECT_EQ(completed.out, "exact float32\ninspect\n");
 }

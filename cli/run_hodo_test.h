@@ -126,13 +126,17 @@ inline Outcome shell(const std::string& line) {
   const std::string whole = "HODO='" HODO_PROGRAM "'; { " + line + "\n} >" + folder.path("out") +
                             " 2>" + folder.path("err") + " </dev/null";
   Outcome outcome;
-  const int status = std::system(("bash -c " + ("'" + [&] {
-                                    std::string quoted;
-                                    for (const char c : whole) {
-                                      quoted += c == '\'' ? "'\\''" : std::string(1, c);
-                                    }
-                                    return quoted;
-                                  }() + "'")).c_str());
+  const int status = std::system(("bash -c " + ("'" +
+                                                [&] {
+                                                  std::string quoted;
+                                                  for (const char c : whole) {
+                                                    quoted +=
+                                                        c == '\'' ? "'\\''" : std::string(1, c);
+                                                  }
+                                                  return quoted;
+                                                }() +
+                                                "'"))
+                                     .c_str());
   outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   outcome.out = folder.read("out");
   outcome.err = folder.read("err");

@@ -58,9 +58,10 @@ TEST(JsonText, WritesTheFewestDigitsThatComeBack) {
 }
 
 TEST(JsonText, KeepsNumbersOnOneLineAndMembersOnTheirOwn) {
-  EXPECT_EQ(json_text({{"schema", 1}, {"rows", number_rows(std::vector<double>{1, 2, 3, 4}, 2,
-                                                           Precision::float64)}}),
-            "{\n  \"schema\": 1,\n  \"rows\": [\n    [1.0, 2.0],\n    [3.0, 4.0]\n  ]\n}\n");
+  EXPECT_EQ(
+      json_text({{"schema", 1},
+                 {"rows", number_rows(std::vector<double>{1, 2, 3, 4}, 2, Precision::float64)}}),
+      "{\n  \"schema\": 1,\n  \"rows\": [\n    [1.0, 2.0],\n    [3.0, 4.0]\n  ]\n}\n");
   EXPECT_EQ(json_text(Json::object()), "{}\n");
   EXPECT_EQ(json_text(Json("\xff")), "\"\xef\xbf\xbd\"\n");
 }
@@ -83,10 +84,8 @@ TEST(TextTable, IsTabSeparatedInPipesAndFitsTerminals) {
   TextTable table({{"name", Align::left, 5}, {"n", Align::right}});
   table.add({"a long name", "7"});
   table.add({"tab\tbed", "100"});
-  EXPECT_EQ(table.text(Console(false, false, 100)),
-            "name\tn\na long name\t7\ntab\\x09bed\t100\n");
-  EXPECT_EQ(table.text(Console(true, false, 12)),
-            "name       n\na long …    7\ntab\\x0…  100\n");
+  EXPECT_EQ(table.text(Console(false, false, 100)), "name\tn\na long name\t7\ntab\\x09bed\t100\n");
+  EXPECT_EQ(table.text(Console(true, false, 12)), "name       n\na long …    7\ntab\\x0…  100\n");
   EXPECT_EQ(table.text(Console(true, false, 100)),
             "name          n\na long name    7\ntab\\x09bed   100\n");
 }

@@ -48,11 +48,12 @@ Status add_lengths(const PositionUse& use, PairsReport& pairs) {
   if (schedule != nullptr) pairs.changes_beyond = changes_beyond(*schedule);
   if (!pairs.changes_beyond) return {};
   const int64_t edge = *pairs.changes_beyond;
-  const int64_t far = use.longest_input && *use.longest_input > edge ? *use.longest_input : 2 * edge;
+  const int64_t far =
+      use.longest_input && *use.longest_input > edge ? *use.longest_input : 2 * edge;
   for (const int64_t length : {edge, std::min(far, max_position + 1)}) {
     HODO_ASSIGN(const MethodNumbers numbers, numbers_at(use.spec, length));
-    pairs.by_length.push_back({length, numbers.pairs->attention_factor,
-                               waves(numbers.wavelength).longest.value_or(0)});
+    pairs.by_length.push_back(
+        {length, numbers.pairs->attention_factor, waves(numbers.wavelength).longest.value_or(0)});
   }
   return {};
 }

@@ -31,7 +31,8 @@ TEST(Inspect, CountsThePairsThatCompleteNoTurn) {
   use.trained_length = 4096;
   const UseReport report = report_of(use);
   ASSERT_TRUE(report.pairs);
-  // Pair i has wavelength 2 pi 10000^(i/64): above 4096 from i = 64 log(4096 / 2 pi) / log 10000 on.
+  // Pair i has wavelength 2 pi 10000^(i/64): above 4096 from i = 64 log(4096 / 2 pi) / log 10000
+  // on.
   const double first = 64 * std::log(4096 / (2 * std::acos(-1.0))) / std::log(1e4);
   EXPECT_EQ(*report.pairs->incomplete_pairs, 64 - static_cast<int64_t>(std::ceil(first)));
   EXPECT_NEAR(*report.pairs->longest_wavelength, 54410.14, 0.01);
@@ -67,8 +68,8 @@ TEST(Inspect, CountsPairsThatNeverTurn) {
 }
 
 TEST(Inspect, TellsRowsAndBiases) {
-  const UseReport learned = report_of(use_of(
-      R"({"method":"learned","max_position_embeddings":2048,"dim":768,"offset":2})"));
+  const UseReport learned = report_of(
+      use_of(R"({"method":"learned","max_position_embeddings":2048,"dim":768,"offset":2})"));
   ASSERT_TRUE(learned.rows);
   EXPECT_EQ(learned.rows->num_rows, 2050);
   EXPECT_EQ(learned.rows->offset, 2);

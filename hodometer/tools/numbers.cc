@@ -32,9 +32,7 @@ class Positions {
   std::span<const int64_t> first() const {
     return std::span(ids_).first(static_cast<size_t>(length_));
   }
-  int64_t largest() const {
-    return ids_.empty() ? 0 : *std::max_element(ids_.begin(), ids_.end());
-  }
+  int64_t largest() const { return ids_.empty() ? 0 : *std::max_element(ids_.begin(), ids_.end()); }
   PositionView view(int64_t num_axes) const {
     if (axes_ == 1) return PositionView::shared_ids(ids_).same_on_axes(num_axes);
     return PositionView::axes(ids_.data(), axes_, 1, length_);
@@ -170,8 +168,7 @@ void add_logit_scales(const Plan& plan, const Positions& positions, MethodNumber
 }  // namespace
 
 double wavelength(double inv_freq) {
-  return inv_freq == 0 ? std::numeric_limits<double>::infinity()
-                       : 2 * pi.to_double() / inv_freq;
+  return inv_freq == 0 ? std::numeric_limits<double>::infinity() : 2 * pi.to_double() / inv_freq;
 }
 
 const FrequencySchedule* frequency_schedule(const PositionSpec& spec) {

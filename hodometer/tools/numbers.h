@@ -46,15 +46,15 @@ struct MethodNumbers {
   std::vector<double> wavelength = {};  ///< positions per turn; infinite where nothing turns
   std::vector<double> cos = {};         ///< [positions, pairs], the attention factor included
   std::vector<double> sin = {};
-  std::vector<double> rows = {};          ///< [positions, dim] of a sinusoidal embedding
-  std::vector<int64_t> row_indices = {};  ///< of a learned table, one per position
-  std::optional<int64_t> dim = {};        ///< width of a row
-  std::optional<int64_t> num_rows = {};   ///< of the learned table
-  std::vector<double> slopes = {};        ///< one per head
-  std::vector<int64_t> buckets = {};      ///< of each position, taken as a distance
+  std::vector<double> rows = {};           ///< [positions, dim] of a sinusoidal embedding
+  std::vector<int64_t> row_indices = {};   ///< of a learned table, one per position
+  std::optional<int64_t> dim = {};         ///< width of a row
+  std::optional<int64_t> num_rows = {};    ///< of the learned table
+  std::vector<double> slopes = {};         ///< one per head
+  std::vector<int64_t> buckets = {};       ///< of each position, taken as a distance
   std::vector<int64_t> clipped_rows = {};  ///< Shaw: of each position, taken as a distance
-  std::vector<double> logit_scale = {};   ///< of each position as a query; empty when constant
-  double softmax_factor = 1;  ///< multiplies every score on top of 1/sqrt(head_dim)
+  std::vector<double> logit_scale = {};    ///< of each position as a query; empty when constant
+  double softmax_factor = 1;               ///< multiplies every score on top of 1/sqrt(head_dim)
   /// What the frequencies were computed for; absent when they do not depend on the length.
   std::optional<int64_t> context_length = {};
 };
