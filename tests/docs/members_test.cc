@@ -54,8 +54,13 @@ std::string type_text(std::type_identity<std::optional<T>>) {
 template <class Struct, class Member>
 std::string default_text(const Field<Struct, Member>& field) {
   if (field.presence == Presence::required) return "needed";
-  const Json value = write_json(Struct{}.*(field.member));
-  return value.is_null() ? "absent" : fmt::format("`{}`", value.dump());
+  const Struct defaults{};
+  const Member& value = defaults.*(field.member);
+  if constexpr (json_internal::IsOptional<Member>::value) {
+    return value ? fmt::format("`{}`", write_json(*value).dump()) : "absent";
+  } else {
+    return fmt::format("`{}`", write_json(value).dump());
+  }
 }
 
 template <class Struct>
@@ -64,11 +69,12 @@ std::string member_rows();
 template <class Struct, class Member>
 std::string member_row(const Field<Struct, Member>& field) {
   if constexpr (json_internal::HasFields<Member>) {
-    if (field.presence == Presence::inlined) return member_rows<Member>();
+    return member_rows<Member>();  // inlined: its members stand in its place
+  } else {
+    return fmt::format("| `{}` | {} | {} | {} | {} |\n", field.name,
+                       type_text(std::type_identity<Member>{}), field.unit, default_text(field),
+                       field.meaning);
   }
-  return fmt::format("| `{}` | {} | {} | {} | {} |\n", field.name,
-                     type_text(std::type_identity<Member>{}), field.unit, default_text(field),
-                     field.meaning);
 }
 
 template <class Struct>
