@@ -101,6 +101,9 @@ if(TARGET hodo)
   add_test(NAME docs/examples
            COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/docs/run_examples.py
                    $<TARGET_FILE_DIR:hodo>)
+  add_test(NAME docs/json
+           COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/docs/check_json.py
+                   $<TARGET_FILE_DIR:hodo>)
 endif()
 
 # Separate projects use an install tree. They compile the library once more, so they run alone and

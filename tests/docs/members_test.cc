@@ -17,6 +17,7 @@
 
 #include "hodometer/base/json-inl.h"
 #include "hodometer/methods/position_spec.h"
+#include "hodometer/tools/inspect.h"
 
 namespace hodometer {
 namespace {
@@ -31,7 +32,13 @@ std::string type_text(std::type_identity<std::optional<T>>);
 std::string type_text(std::type_identity<double>) { return "number"; }
 std::string type_text(std::type_identity<int64_t>) { return "whole number"; }
 std::string type_text(std::type_identity<bool>) { return "`true` or `false`"; }
+std::string type_text(std::type_identity<std::string>) { return "string"; }
 std::string type_text(std::type_identity<FrequencySchedule>) { return "schedule"; }
+
+template <json_internal::HasFields S>
+std::string type_text(std::type_identity<S>) {
+  return "object";
+}
 
 template <json_internal::HasEnumNames E>
 std::string type_text(std::type_identity<E>) {
@@ -50,10 +57,15 @@ std::string type_text(std::type_identity<std::optional<T>>) {
   return type_text(std::type_identity<T>{});
 }
 
-// What a member is when it is left out.
+/// What people write, where a member may have a default, or what a command writes, where it is
+/// there or does not apply.
+enum class Text { read, written };
+
 template <class Struct, class Member>
-std::string default_text(const Field<Struct, Member>& field) {
-  if (field.presence == Presence::required) return "needed";
+std::string presence_text(const Field<Struct, Member>& field, Text text) {
+  const bool required = field.presence == Presence::required;
+  if (text == Text::written) return required ? "always" : "where it applies";
+  if (required) return "needed";
   const Struct defaults{};
   const Member& value = defaults.*(field.member);
   if constexpr (json_internal::IsOptional<Member>::value) {
@@ -64,30 +76,31 @@ std::string default_text(const Field<Struct, Member>& field) {
 }
 
 template <class Struct>
-std::string member_rows();
+std::string member_rows(Text text);
 
 template <class Struct, class Member>
-std::string member_row(const Field<Struct, Member>& field) {
+std::string member_row(const Field<Struct, Member>& field, Text text) {
   if constexpr (json_internal::HasFields<Member>) {
-    return member_rows<Member>();  // inlined: its members stand in its place
-  } else {
-    return fmt::format("| `{}` | {} | {} | {} | {} |\n", field.name,
-                       type_text(std::type_identity<Member>{}), field.unit, default_text(field),
-                       field.meaning);
+    if (field.presence == Presence::inlined) return member_rows<Member>(text);
   }
+  return fmt::format("| `{}` | {} | {} | {} | {} |\n", field.name,
+                     type_text(std::type_identity<Member>{}), field.unit, presence_text(field, text),
+                     field.meaning);
 }
 
 template <class Struct>
-std::string member_rows() {
-  return std::apply([](const auto&... field) { return (std::string() + ... + member_row(field)); },
-                    Struct::fields());
+std::string member_rows(Text text) {
+  return std::apply(
+      [text](const auto&... field) { return (std::string() + ... + member_row(field, text)); },
+      Struct::fields());
 }
 
 template <class Struct>
-std::string member_table() {
-  const std::string rows = member_rows<Struct>();
+std::string member_table(Text text) {
+  const std::string rows = member_rows<Struct>(text);
   if (rows.empty()) return "\nNo members.\n\n";
-  return "\n| member | type | unit | default | meaning |\n|---|---|---|---|---|\n" + rows + "\n";
+  return fmt::format("\n| member | type | unit | {} | meaning |\n|---|---|---|---|---|\n{}\n",
+                     text == Text::read ? "default" : "there", rows);
 }
 
 std::string contents(const std::string& path) {
@@ -119,7 +132,7 @@ void hold_table(const std::string& page, std::string_view name, const std::strin
 
 template <class... Alternatives, class PageOf>
 void hold_tables(std::type_identity<std::variant<Alternatives...>>, const PageOf& page_of) {
-  (hold_table(page_of(Alternatives::name), Alternatives::name, member_table<Alternatives>()), ...);
+  (hold_table(page_of(Alternatives::name), Alternatives::name, member_table<Alternatives>(Text::read)), ...);
 }
 
 TEST(Members, OfMethods) {
@@ -137,13 +150,24 @@ TEST(Members, OfLogitScaleRules) {
               [](std::string_view) { return "methods/logit_scale.md"; });
 }
 
+TEST(Members, OfReports) {
+  hold_table("json.md", "model", member_table<ModelReport>(Text::written));
+  hold_table("json.md", "use", member_table<UseReport>(Text::written));
+  hold_table("json.md", "parameter", member_table<ParameterReport>(Text::written));
+  hold_table("json.md", "pairs", member_table<PairsReport>(Text::written));
+  hold_table("json.md", "length", member_table<LengthReport>(Text::written));
+  hold_table("json.md", "rows", member_table<RowsReport>(Text::written));
+  hold_table("json.md", "bias", member_table<BiasReport>(Text::written));
+  hold_table("json.md", "logit_scale", member_table<LogitScaleReport>(Text::written));
+}
+
 // What the comparison rests on: a row says what a reader of the text form would find.
 TEST(Members, RowSaysTypeUnitAndDefault) {
-  EXPECT_EQ(member_table<Nope>(), "\nNo members.\n\n");
-  const std::string learned = member_table<Learned>();
+  EXPECT_EQ(member_table<Nope>(Text::read), "\nNo members.\n\n");
+  const std::string learned = member_table<Learned>(Text::read);
   EXPECT_NE(learned.find("| `offset` | whole number | rows | `0` | row of position 0 |\n"),
             std::string::npos);
-  const std::string mrope = member_table<Mrope>();
+  const std::string mrope = member_table<Mrope>(Text::read);
   for (const char* row :
        {"| `layout` | `\"half_split\"`, `\"interleaved\"` |  | needed |",
         "| `rotary_dim` | whole number | lanes | absent |",

@@ -5,7 +5,7 @@
 Needs torch and mpmath. The truth is mpmath with 60 digits. "customary" is the arithmetic of Hugging
 Face: float32 base ** (2i/d), its reciprocal, a float32 product with the position, float32 cos and
 sin. "product" has the nearest float32 to the true frequency in its place. With the path of the hodo
-program, the columns "exact" and "float32" are what `hodo table` gives in the two modes.
+program, the columns "float32" and "exact" are what its kernels turn by in the two modes.
 """
 
 import json
@@ -47,12 +47,14 @@ def product(base, positions):
 
 
 def hodo_rows(hodo, mode, base, positions):
+    """What the kernels turn by: pairs (1, 0) become (cos, sin)."""
     spec = {"method": "rotary", "head_dim": LANES, "layout": "half_split", "base": base}
-    text = subprocess.run([hodo, "table", "--json", "--spec", json.dumps(spec), "--angles", mode,
+    ones = [1.0] * (LANES // 2) + [0.0] * (LANES // 2)
+    text = subprocess.run([hodo, "apply", "--spec", json.dumps(spec), "--angles", mode,
                            "--positions", ",".join(map(str, positions))],
+                          input=json.dumps({"x": [ones] * len(positions)}),
                           check=True, capture_output=True, text=True).stdout
-    use = json.loads(text)["uses"][0]
-    return list(zip(use["cos"], use["sin"]))
+    return [(row[:LANES // 2], row[LANES // 2:]) for row in json.loads(text)["y"]]
 
 
 def largest_error(rows, truth):
