@@ -87,11 +87,24 @@ target_compile_options(header_alone PRIVATE -O0)
 target_link_libraries(header_alone PRIVATE hodometer hodometer_flags GTest::gtest)
 
 # The checks have tests like any other code.
-file(GLOB check_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ci/*_test.py)
+file(GLOB check_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ci/*_test.py
+     ${PROJECT_SOURCE_DIR}/tests/*/*_test.py)
 foreach(source IN LISTS check_tests)
   get_filename_component(name ${source} NAME_WE)
-  add_test(NAME ci/${name} COMMAND Python3::Interpreter ${source})
+  get_filename_component(folder ${source} DIRECTORY)
+  get_filename_component(folder ${folder} NAME)
+  add_test(NAME ${folder}/${name} COMMAND Python3::Interpreter ${source})
 endforeach()
+
+# What the documents say a command prints is what it prints.
+if(TARGET hodo)
+  add_test(NAME docs/examples
+           COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/docs/run_examples.py
+                   $<TARGET_FILE_DIR:hodo>)
+  add_test(NAME docs/json
+           COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/docs/check_json.py
+                   $<TARGET_FILE_DIR:hodo>)
+endif()
 
 # Separate projects use an install tree. They compile the library once more, so they run alone and
 # only where the presets ask for them.
