@@ -32,7 +32,8 @@ int64_t integer_position(const AngleRows& rows, int64_t token, int64_t axis) {
 }
 
 double position_as_double(const AngleRows& rows, int64_t token, int64_t axis) {
-  if (const auto* list = std::get_if<FractionalList>(&rows.positions)) return at(*list, token, axis);
+  if (const auto* list = std::get_if<FractionalList>(&rows.positions))
+    return at(*list, token, axis);
   return static_cast<double>(integer_position(rows, token, axis));
 }
 

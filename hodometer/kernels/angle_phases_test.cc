@@ -34,7 +34,8 @@ struct Angle {
 // The phase as an angle in (-pi, pi], by the C library in 80-bit precision.
 Angle angle_of_phase(uint64_t phase) {
   const long double pi = 3.14159265358979323846264338327950288L;
-  const long double angle = std::ldexp(static_cast<long double>(static_cast<int64_t>(phase)), -63) * pi;
+  const long double angle =
+      std::ldexp(static_cast<long double>(static_cast<int64_t>(phase)), -63) * pi;
   return {std::cos(angle), std::sin(angle)};
 }
 
@@ -181,10 +182,10 @@ Angle angle_of_position(double position, double base, int64_t j, int64_t pairs) 
   return {mpfr_get_ld(c.x, MPFR_RNDN), mpfr_get_ld(s.x, MPFR_RNDN)};
 }
 
-const int64_t kPositions[] = {0,     1,     2,     255,    256,     257,       2047,
-                              2048,  2049,  4095,  4096,   4097,    32767,     32768,
-                              65535, 65536, 65537, 131071, 1048575, 16777217,  2147483646,
-                              2147483647, -1, -4097};
+const int64_t kPositions[] = {0,       1,        2,          255,        256,   257,
+                              2047,    2048,     2049,       4095,       4096,  4097,
+                              32767,   32768,    65535,      65536,      65537, 131071,
+                              1048575, 16777217, 2147483646, 2147483647, -1,    -4097};
 
 TEST(AngleRows, PositionsAgreeWithMpfrForEveryBase) {
   for (double base : {100.0, 10000.0, 500000.0, 5e6}) {

@@ -42,9 +42,9 @@ HWY_INLINE V FusedMulAdd(DF df, V a, V b, V c) {
 #endif
 }
 
-// A phase, a fraction of a turn times 2^64, in two halves of 32 bits: high is rounded to the nearest,
-// so that low is what is left as a signed number. Small angles keep all their bits on both sides of
-// zero.
+// A phase, a fraction of a turn times 2^64, in two halves of 32 bits: high is rounded to the
+// nearest, so that low is what is left as a signed number. Small angles keep all their bits on both
+// sides of zero.
 template <class DF>
 struct SplitPhase {
   hn::VFromD<hn::RebindToSigned<DF>> high, low;
@@ -86,8 +86,7 @@ HWY_INLINE void StoreCosSin(DF df, const SplitPhase<DF>& phase, float* HWY_RESTR
   const auto sin_sign = hn::And(quarter, sign_bit);
   const auto cos_sign = hn::And(hn::Add(quarter, hn::Set(di, 1 << 30)), sign_bit);
   const auto swap = hn::BroadcastSignBit(hn::ShiftLeft<1>(quarter));
-  const auto differ =
-      hn::And(hn::Xor(hn::BitCast(di, near_sin), hn::BitCast(di, near_cos)), swap);
+  const auto differ = hn::And(hn::Xor(hn::BitCast(di, near_sin), hn::BitCast(di, near_cos)), swap);
   const auto sin_bits = hn::Xor(hn::Xor(hn::BitCast(di, near_sin), differ), sin_sign);
   const auto cos_bits = hn::Xor(hn::Xor(hn::BitCast(di, near_cos), differ), cos_sign);
   hn::StoreU(hn::BitCast(df, sin_bits), df, sin);

@@ -51,8 +51,8 @@ enum class Direction : uint8_t { forward, inverse };
 /// when they come to its token.
 ///
 /// Bound, exact angles and integer positions: |error| <= 6e-8 for cosine and sine, for every phase
-/// and on every target. The sine of a phase within an eighth of a turn of 0 is within 2 ulp, down to
-/// 2^-38 of a turn; below that the phase's own unit of 2^-64 shows. A magnitude multiplies the
+/// and on every target. The sine of a phase within an eighth of a turn of 0 is within 2 ulp, down
+/// to 2^-38 of a turn; below that the phase's own unit of 2^-64 shows. A magnitude multiplies the
 /// bound, and its product is rounded once more, as is that with a decay.
 struct AngleRows {
   int64_t tokens = 0;

@@ -4,6 +4,7 @@
 #define HWY_TARGET_INCLUDE "hodometer/kernels/convert.cc"
 #include "hodometer/kernels/highway_config.h"
 #include "hwy/foreach_target.h"
+
 #include "hodometer/kernels/dtype_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -12,9 +13,8 @@ namespace hodometer::HWY_NAMESPACE {
 // The arithmetic identity through float32: loads one element type, stores another.
 template <class From, class To>
 void Convert(const typename From::Memory* src, typename To::Memory* dst, int64_t count) {
-  ForLanes(count, [&](auto d, int64_t i) {
-    StoreLanes(d, To(), LoadLanes(d, From(), src + i), dst + i);
-  });
+  ForLanes(count,
+           [&](auto d, int64_t i) { StoreLanes(d, To(), LoadLanes(d, From(), src + i), dst + i); });
 }
 
 void ToFloat32(DType dtype, const void* src, float* dst, int64_t count) {

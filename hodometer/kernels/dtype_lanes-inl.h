@@ -83,12 +83,11 @@ HWY_INLINE hn::VFromD<DF> Float16BitsToFloat32(DF df, hn::VFromD<hn::RebindToUns
   const auto special = hn::Or(magnitude, hn::Set(du, 0x7F800000u));
   // A subnormal is its mantissa times 2^-24: put it below an implicit one, and take the one away.
   const auto one = hn::Set(du, 113u << 23);
-  const auto subnormal = hn::BitCast(
-      du, hn::Sub(hn::BitCast(df, hn::Add(magnitude, one)), hn::BitCast(df, one)));
+  const auto subnormal =
+      hn::BitCast(du, hn::Sub(hn::BitCast(df, hn::Add(magnitude, one)), hn::BitCast(df, one)));
   const auto finite = hn::IfThenElse(hn::Eq(exponent, hn::Zero(du)), subnormal, normal);
-  return hn::BitCast(
-      df, hn::Or(sign, hn::IfThenElse(hn::Eq(exponent, hn::Set(du, 0x0F800000u)), special,
-                                      finite)));
+  return hn::BitCast(df, hn::Or(sign, hn::IfThenElse(hn::Eq(exponent, hn::Set(du, 0x0F800000u)),
+                                                     special, finite)));
 }
 
 // float32 to the nearest float16, ties to even, in the low half of each lane.
@@ -100,19 +99,18 @@ HWY_INLINE hn::VFromD<hn::RebindToUnsigned<DF>> Float32ToFloat16Bits(DF df, hn::
   const auto sign = hn::And(bits, hn::Set(du, 0x80000000u));
   const auto magnitude = hn::Xor(bits, sign);
   const auto below = [&](uint32_t bound) {  // signed comparison is right: both are below 2^31
-    return hn::RebindMask(du, hn::Lt(hn::BitCast(di, magnitude),
-                                     hn::Set(di, static_cast<int32_t>(bound))));
+    return hn::RebindMask(
+        du, hn::Lt(hn::BitCast(di, magnitude), hn::Set(di, static_cast<int32_t>(bound))));
   };
   const auto odd = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(du, 1u));
   const auto rebiased = hn::Sub(magnitude, hn::Set(du, (127u - 15u) << 23));
-  const auto normal =
-      hn::ShiftRight<13>(hn::Add(rebiased, hn::Add(odd, hn::Set(du, 0xFFFu))));
+  const auto normal = hn::ShiftRight<13>(hn::Add(rebiased, hn::Add(odd, hn::Set(du, 0xFFFu))));
   // Adding 1/2 leaves a multiple of 2^-24, the float16 subnormal's unit, rounded by the hardware.
   const auto half = hn::Set(df, 0.5f);
-  const auto subnormal = hn::Sub(hn::BitCast(du, hn::Add(hn::BitCast(df, magnitude), half)),
-                                 hn::BitCast(du, half));
-  const auto nan = hn::Or(hn::Set(du, 0x7E00u),
-                          hn::And(hn::ShiftRight<13>(magnitude), hn::Set(du, 0x3FFu)));
+  const auto subnormal =
+      hn::Sub(hn::BitCast(du, hn::Add(hn::BitCast(df, magnitude), half)), hn::BitCast(du, half));
+  const auto nan =
+      hn::Or(hn::Set(du, 0x7E00u), hn::And(hn::ShiftRight<13>(magnitude), hn::Set(du, 0x3FFu)));
   const auto not_nan = below(0x7F800001u);
   auto result = hn::IfThenElse(not_nan, hn::Set(du, 0x7C00u), nan);
   result = hn::IfThenElse(below((127u + 16u) << 23), normal, result);

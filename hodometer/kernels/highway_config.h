@@ -9,8 +9,7 @@
 
 // Vectors of unknown length cannot be held in arrays, and kernels here keep rows in arrays of
 // registers. Machines with SVE run on NEON; RISC-V runs on the emulation.
-#define HWY_DISABLED_TARGETS \
-  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 
 namespace hodometer::internal {
 

@@ -6,6 +6,7 @@
 #define HWY_TARGET_INCLUDE "hodometer/kernels/make_table.cc"
 #include "hodometer/kernels/highway_config.h"
 #include "hwy/foreach_target.h"
+
 #include "hodometer/kernels/angle_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();

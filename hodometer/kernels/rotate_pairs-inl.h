@@ -20,8 +20,8 @@ namespace hodometer::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Each struct below named ...Turn holds the cosines and sines of a few pairs in registers and turns
-// those pairs of one head. kPairs: how many. Turn: src and dst are at the first lane of the first of
-// them; distance is how far apart the lanes of a pair are where the layout does not say it.
+// those pairs of one head. kPairs: how many. Turn: src and dst are at the first lane of the first
+// of them; distance is how far apart the lanes of a pair are where the layout does not say it.
 
 // Lanes in their order, the pair's second lane at a distance.
 template <class Lane, class DF, int kVectors>
@@ -40,16 +40,17 @@ struct HalfSplitTurn {
   HWY_INLINE void Turn(const T* src, T* dst, int64_t distance) const {
     if constexpr (kVectors % 2 == 0) {
       for (int i = 0; i < kVectors; i += 2) {
-      const int64_t at = i * kPairs / kVectors;
-      const int64_t at1 = (i+1) * kPairs / kVectors;
-      const V x = LoadLanes(DF(), Lane(), src + at);
-      const V x1 = LoadLanes(DF(), Lane(), src + at1);
-      const V y = LoadLanes(DF(), Lane(), src + at + distance);
-      const V y1 = LoadLanes(DF(), Lane(), src + at1 + distance);
-      StoreLanes(DF(), Lane(), hn::NegMulAdd(y, s[i], hn::Mul(x, c[i])), dst + at);
-      StoreLanes(DF(), Lane(), hn::NegMulAdd(y1, s[i+1], hn::Mul(x1, c[i+1])), dst + at1);
-      StoreLanes(DF(), Lane(), hn::MulAdd(x, s[i], hn::Mul(y, c[i])), dst + at + distance);
-      StoreLanes(DF(), Lane(), hn::MulAdd(x1, s[i+1], hn::Mul(y1, c[i+1])), dst + at1 + distance);
+        const int64_t at = i * kPairs / kVectors;
+        const int64_t at1 = (i + 1) * kPairs / kVectors;
+        const V x = LoadLanes(DF(), Lane(), src + at);
+        const V x1 = LoadLanes(DF(), Lane(), src + at1);
+        const V y = LoadLanes(DF(), Lane(), src + at + distance);
+        const V y1 = LoadLanes(DF(), Lane(), src + at1 + distance);
+        StoreLanes(DF(), Lane(), hn::NegMulAdd(y, s[i], hn::Mul(x, c[i])), dst + at);
+        StoreLanes(DF(), Lane(), hn::NegMulAdd(y1, s[i + 1], hn::Mul(x1, c[i + 1])), dst + at1);
+        StoreLanes(DF(), Lane(), hn::MulAdd(x, s[i], hn::Mul(y, c[i])), dst + at + distance);
+        StoreLanes(DF(), Lane(), hn::MulAdd(x1, s[i + 1], hn::Mul(y1, c[i + 1])),
+                   dst + at1 + distance);
       }
       return;
     }

@@ -32,8 +32,7 @@ struct Case {
 
   int64_t distance() const { return pair_distance == 0 ? pairs : pair_distance; }
   int64_t head_dim() const {
-    const int64_t rotated =
-        layout == PairLayout::half_split ? distance() + pairs : 2 * pairs;
+    const int64_t rotated = layout == PairLayout::half_split ? distance() + pairs : 2 * pairs;
     return first_lane + rotated + lanes_after;
   }
   int64_t head_stride() const { return (head_dim() + gap) * (heads_first ? tokens : 1); }
@@ -42,7 +41,7 @@ struct Case {
 };
 
 struct Data {
-  std::vector<float> values;    // what the elements are, as float32
+  std::vector<float> values;  // what the elements are, as float32
   std::vector<std::byte> bytes;
 };
 
@@ -123,8 +122,8 @@ Call call_of(const Case& c, const std::vector<uint64_t>& steps, const void* src,
   call.rows.angles = ExactAngles{steps.data(), nullptr};
   call.rows.positions = PositionRun{c.position};
   call.lanes = {c.layout, c.first_lane, c.distance()};
-  call.block = {c.dtype,          c.heads, c.head_dim(),     src,            c.token_stride(),
-                c.head_stride(), dst,     c.token_stride(), c.head_stride()};
+  call.block = {c.dtype, c.heads,          c.head_dim(),   src, c.token_stride(), c.head_stride(),
+                dst,     c.token_stride(), c.head_stride()};
   return call;
 }
 

@@ -84,8 +84,8 @@ std::string member_row(const Field<Struct, Member>& field, Text text) {
     if (field.presence == Presence::inlined) return member_rows<Member>(text);
   }
   return fmt::format("| `{}` | {} | {} | {} | {} |\n", field.name,
-                     type_text(std::type_identity<Member>{}), field.unit, presence_text(field, text),
-                     field.meaning);
+                     type_text(std::type_identity<Member>{}), field.unit,
+                     presence_text(field, text), field.meaning);
 }
 
 template <class Struct>
@@ -132,7 +132,9 @@ void hold_table(const std::string& page, std::string_view name, const std::strin
 
 template <class... Alternatives, class PageOf>
 void hold_tables(std::type_identity<std::variant<Alternatives...>>, const PageOf& page_of) {
-  (hold_table(page_of(Alternatives::name), Alternatives::name, member_table<Alternatives>(Text::read)), ...);
+  (hold_table(page_of(Alternatives::name), Alternatives::name,
+              member_table<Alternatives>(Text::read)),
+   ...);
 }
 
 TEST(Members, OfMethods) {
@@ -168,11 +170,10 @@ TEST(Members, RowSaysTypeUnitAndDefault) {
   EXPECT_NE(learned.find("| `offset` | whole number | rows | `0` | row of position 0 |\n"),
             std::string::npos);
   const std::string mrope = member_table<Mrope>(Text::read);
-  for (const char* row :
-       {"| `layout` | `\"half_split\"`, `\"interleaved\"` |  | needed |",
-        "| `rotary_dim` | whole number | lanes | absent |",
-        "| `schedule` | schedule |  | `{\"rope_type\":\"default\"}` |",
-        "| `mrope_section` | list of whole numbers | pairs | needed |"}) {
+  for (const char* row : {"| `layout` | `\"half_split\"`, `\"interleaved\"` |  | needed |",
+                          "| `rotary_dim` | whole number | lanes | absent |",
+                          "| `schedule` | schedule |  | `{\"rope_type\":\"default\"}` |",
+                          "| `mrope_section` | list of whole numbers | pairs | needed |"}) {
     EXPECT_NE(mrope.find(row), std::string::npos) << row;
   }
 }
