@@ -2,9 +2,12 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "hodometer/kernels/convert.cc"
+// The order matters: foreach_target.h includes this file once per target.
+// clang-format off
 #include "hodometer/kernels/highway_config.h"
 #include "hwy/foreach_target.h"
 #include "hodometer/kernels/dtype_lanes-inl.h"
+// clang-format on
 
 HWY_BEFORE_NAMESPACE();
 namespace hodometer::HWY_NAMESPACE {
@@ -12,9 +15,8 @@ namespace hodometer::HWY_NAMESPACE {
 // The arithmetic identity through float32: loads one element type, stores another.
 template <class From, class To>
 void Convert(const typename From::Memory* src, typename To::Memory* dst, int64_t count) {
-  ForLanes(count, [&](auto d, int64_t i) {
-    StoreLanes(d, To(), LoadLanes(d, From(), src + i), dst + i);
-  });
+  ForLanes(count,
+           [&](auto d, int64_t i) { StoreLanes(d, To(), LoadLanes(d, From(), src + i), dst + i); });
 }
 
 void ToFloat32(DType dtype, const void* src, float* dst, int64_t count) {

@@ -2,9 +2,12 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "hodometer/kernels/limits.cc"
+// The order matters: foreach_target.h includes this file once per target.
+// clang-format off
 #include "hodometer/kernels/highway_config.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+// clang-format on
 
 HWY_BEFORE_NAMESPACE();
 namespace hodometer::HWY_NAMESPACE {
@@ -60,9 +63,8 @@ void Fill(float* data, int64_t count, float value) {
 float Sum(const float* data, int64_t count) {
   const hn::ScalableTag<float> d;
   hn::Vec<decltype(d)> sums[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
-  int64_t i = ForVectors(d, count, [&](int64_t at, int k) {
-    sums[k] = hn::Add(sums[k], hn::LoadU(d, data + at));
-  });
+  int64_t i = ForVectors(
+      d, count, [&](int64_t at, int k) { sums[k] = hn::Add(sums[k], hn::LoadU(d, data + at)); });
   const auto all = hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]));
   float sum = hn::GetLane(hn::SumOfLanes(d, all));
   for (; i < count; ++i) sum += data[i];
