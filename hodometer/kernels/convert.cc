@@ -2,12 +2,10 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "hodometer/kernels/convert.cc"
-// The order matters: foreach_target.h includes this file once per target.
-// clang-format off
 #include "hodometer/kernels/highway_config.h"
 #include "hwy/foreach_target.h"
+
 #include "hodometer/kernels/dtype_lanes-inl.h"
-// clang-format on
 
 HWY_BEFORE_NAMESPACE();
 namespace hodometer::HWY_NAMESPACE {

@@ -5,13 +5,11 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "hodometer/kernels/rotate_pairs.cc"
-// The order matters: foreach_target.h includes this file once per target.
-// clang-format off
 #include "hodometer/kernels/highway_config.h"
 #include "hwy/foreach_target.h"
+
 #include "hodometer/kernels/angle_rows-inl.h"
 #include "hodometer/kernels/rotate_pairs-inl.h"
-// clang-format on
 
 HWY_BEFORE_NAMESPACE();
 namespace hodometer::HWY_NAMESPACE {
