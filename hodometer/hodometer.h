@@ -6,6 +6,7 @@
 #include "hodometer/base/result.h"
 #include "hodometer/base/tensor_view.h"
 #include "hodometer/methods/position_spec.h"
+#include "hodometer/models/from_hf_config.h"
 #include "hodometer/models/model_positions.h"
 #include "hodometer/ops/add_rows.h"
 #include "hodometer/ops/bias_rows.h"
@@ -17,3 +18,5 @@
 #include "hodometer/position/grid_ids.h"
 #include "hodometer/position/position_ids.h"
 #include "hodometer/position/position_view.h"
+#include "hodometer/tools/inspect.h"
+#include "hodometer/tools/numbers.h"

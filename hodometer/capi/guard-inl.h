@@ -45,6 +45,9 @@ Status to_enum(std::string_view operation, std::string_view name, int value, int
   return {};
 }
 
+/// A copy that hodo_string_free() frees. Throws bad_alloc, which guard() catches.
+char* copy_of(std::string_view text);
+
 /// That an argument is not NULL.
 Status check_given(std::string_view operation, std::string_view name, const void* argument);
 

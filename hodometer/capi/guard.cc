@@ -44,6 +44,12 @@ hodo_status fail(hodo_status status, std::string_view message) noexcept {
 
 hodo_status fail(const Error& error) noexcept { return fail(status_of(error.kind), error.message); }
 
+char* copy_of(std::string_view text) {
+  char* copy = new char[text.size() + 1];
+  copy[text.copy(copy, text.size())] = '\0';
+  return copy;
+}
+
 Status check_given(std::string_view operation, std::string_view name, const void* argument) {
   if (argument != nullptr) return {};
   return Error{ErrorKind::usage,
@@ -58,5 +64,7 @@ const char* hodo_last_error(void) {
   const auto& error = hodometer::capi::last_error();
   return error.lost ? "out of memory" : error.message.c_str();
 }
+
+void hodo_string_free(char* text) { delete[] text; }
 
 }  // extern "C"

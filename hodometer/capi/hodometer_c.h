@@ -72,6 +72,13 @@ int64_t hodo_plan_table_pairs(const hodo_plan* plan);
 /* What the scores of a query are multiplied by, on top of 1/sqrt(head_dim). */
 double hodo_plan_logit_scale(const hodo_plan* plan, int64_t query_position);
 
+/* ---- models ---- */
+
+/* What a Hugging Face config.json of `size` bytes says about order, as one line of JSON in *text;
+ * free it with hodo_string_free(). Its members are those of tools/inspect.h: ModelReport; each of
+ * "uses" has a "spec" that hodo_plan_create() takes. models/from_hf_config.h: from_hf_config. */
+hodo_status hodo_config_read(const char* json, size_t size, char** text);
+
 /* ---- threads ---- */
 
 /* Where work runs; NULL wherever one is taken means the calling thread. */

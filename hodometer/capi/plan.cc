@@ -1,21 +1,7 @@
-#include <cstring>
-
 #include "hodometer/capi/plan-inl.h"
 #include "hodometer/ops/make_table.h"
 
 namespace hodometer::capi {
-namespace {
-
-/// A copy that hodo_string_free() frees.
-char* copy_of(std::string_view text) {
-  char* copy = new char[text.size() + 1];
-  std::memcpy(copy, text.data(), text.size());
-  copy[text.size()] = '\0';
-  return copy;
-}
-
-}  // namespace
-
 Result<PositionView> view_of(std::string_view operation, const hodo_positions* positions) {
   HODO_RETURN_IF_ERROR(check_given(operation, "positions", positions));
   const hodo_positions& p = *positions;
@@ -47,8 +33,6 @@ using namespace hodometer;
 extern "C" {
 
 const char* hodo_version(void) { return HODOMETER_VERSION; }
-
-void hodo_string_free(char* text) { delete[] text; }
 
 hodo_status hodo_spec_normalize(const char* spec_json, char** text) {
   return capi::guard([&]() -> Status {
