@@ -134,6 +134,14 @@ std::string compare_layers(const ModelPositions& model, const Json& golden) {
   return "";
 }
 
+TEST(Table, HasEveryModelTypeOnce) {
+  const auto list = supported_models();
+  EXPECT_GT(list.size(), 300u);
+  for (size_t i = 1; i < list.size(); ++i) {
+    EXPECT_NE(list[i - 1].model_type, list[i].model_type);
+  }
+}
+
 class HfGolden : public testing::TestWithParam<const char*> {};
 
 TEST_P(HfGolden, AgreesOrTheReasonIsKnown) {

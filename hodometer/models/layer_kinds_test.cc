@@ -1,0 +1,43 @@
+#include "hodometer/models/config_testing-inl.h"
+
+namespace hodometer {
+namespace {
+
+using namespace models_testing;
+
+TEST(Layers, Gemma3ScalesItsGlobalLayersOnly) {
+  const auto model = read(R"({"model_type":"gemma3_text","head_dim":128,"num_hidden_layers":12,
+      "rope_theta":1000000.0,"rope_local_base_freq":10000.0,"sliding_window":1024,
+      "sliding_window_pattern":6,"rope_scaling":{"rope_type":"linear","factor":8.0}})");
+  const PositionUse& global = use_named(model, "full_attention");
+  const PositionUse& local = use_named(model, "sliding_attention");
+  EXPECT_EQ(global.layers, (std::vector<int64_t>{5, 11}));
+  EXPECT_EQ(local.layers.size(), 10u);
+  EXPECT_EQ(local.mask, MaskKind::sliding_window);
+  EXPECT_EQ(local.mask_size, 1024);
+  EXPECT_EQ(2915 * inv_freq(global, 0), 364.375);
+  EXPECT_EQ(2915 * inv_freq(local, 0), 2915.0);
+  EXPECT_NEAR(std::pow(inv_freq(local, 32), -2), 10000, 1e-8);
+}
+
+TEST(Layers, BaseOfTheFileBeatsTheFamily) {
+  const auto model = read(R"({"model_type":"gemma3_text","head_dim":128,"num_hidden_layers":6,
+      "rope_theta":10000})");
+  EXPECT_EQ(std::get<Rotary>(use_named(model, "full_attention").spec.method).base, 10000);
+}
+
+TEST(Layers, OneInNoRopeLayersMeansThatTheLayerRotates) {
+  const std::string head = R"({"model_type":"llama4_text","num_hidden_layers":8,
+      "attention_chunk_size":8192)";
+  for (const std::string_view marks : {"", R"(,"no_rope_layers":[])", R"(,"no_rope_layers":null)",
+                                       R"(,"no_rope_layers":[1,1,1,0,1,1,1,0])"}) {
+    const auto model = read(head + std::string(marks) + "}");
+    EXPECT_EQ(use_named(model, "full_attention").layers, (std::vector<int64_t>{3, 7}));
+    EXPECT_TRUE(std::holds_alternative<Nope>(use_named(model, "full_attention").spec.method));
+    EXPECT_TRUE(std::holds_alternative<Rotary>(use_named(model, "chunked_attention").spec.method));
+  }
+  EXPECT_SAYS(error_of(head + R"(,"no_rope_layers":[1,1,1,0]})"), "expected one per layer, 8");
+}
+
+}  // namespace
+}  // namespace hodometer
