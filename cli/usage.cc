@@ -111,9 +111,12 @@ std::string verb_help(const VerbUsage& verb) {
         .emplace_back(title(option),
                       option.meaning + (option.required && !option.argument ? " (needed)" : ""));
   }
-  if (!arguments.empty()) text += "\nArguments:\n" + rows(arguments);
-  text += "\nOptions:\n" + rows(options);
-  if (!verb.command.details.empty()) text += "\n" + wrapped(verb.command.details, 0, help_width);
+  if (!arguments.empty()) text += fmt::format("\nArguments:\n{}", rows(arguments));
+  text += fmt::format("\nOptions:\n{}", rows(options));
+  if (!verb.command.details.empty()) {
+    text += "\n";
+    text += wrapped(verb.command.details, 0, help_width);
+  }
   return text;
 }
 
