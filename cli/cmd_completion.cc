@@ -142,7 +142,8 @@ std::string fish_script(const std::vector<VerbUsage>& verbs) {
           fmt::format("complete -c hodo -n '__fish_seen_subcommand_from {}'", verb.command.name);
       if (!option.argument) {
         for (const std::string& name : option.names) {
-          line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+          const bool is_long = name.starts_with("--");
+          line += fmt::format(" -{} {}", is_long ? 'l' : 's', name.substr(is_long ? 2 : 1));
         }
         line += fmt::format(" -d '{}'", single_quoted(option.meaning));
         if (!option.value.empty()) line += " -r";

@@ -202,7 +202,7 @@ std::string rows_table(const MethodNumbers& numbers, const NumbersRequest& reque
 std::string use_text(const Entry& entry, const NumbersRequest& request, const Console& console) {
   const PositionUse& use = *entry.use;
   std::string text = console.styled(Style::heading, printable(use.name));
-  if (!use.layers.empty()) text += "  layers " + layers_text(use.layers);
+  if (!use.layers.empty()) text += fmt::format("  layers {}", layers_text(use.layers));
   text += fmt::format("  {}", method_name(use.spec));
   if (!entry.numbers.ok()) {
     return text + "\n" + console.styled(Style::bad, printable(entry.numbers.error().message)) +
@@ -274,7 +274,8 @@ ExitCode run(const Options& options, Console& console) {
     if (options.json) {
       uses.push_back(use_json(entry, request));
     } else {
-      text += (text.empty() ? "" : "\n") + use_text(entry, request, console);
+      if (!text.empty()) text += "\n";
+      text += use_text(entry, request, console);
     }
     if (entry.numbers.ok()) continue;
     const Error& error = entry.numbers.error();

@@ -151,8 +151,8 @@ std::string parameters_text(const UseReport& use, const Console& console) {
   for (const ParameterReport& one : use.parameters) {
     const bool assumed = one.origin == Origin::assumed;
     std::string from = one.source;
-    if (assumed) from = "ASSUMED: " + from;
-    if (one.origin == Origin::architecture) from = "known: " + from;
+    if (assumed) from = fmt::format("ASSUMED: {}", from);
+    if (one.origin == Origin::architecture) from = fmt::format("known: {}", from);
     table.add({one.name, one.value,
                TextTable::Cell(from, assumed                      ? Style::caution
                                      : one.origin == Origin::file ? Style::plain
@@ -164,7 +164,8 @@ std::string parameters_text(const UseReport& use, const Console& console) {
 std::string use_text(const UseReport& use, const Console& console) {
   std::string text = console.styled(Style::heading, printable(use.name));
   if (!use.layers.empty()) {
-    text += (use.layers.size() == 1 ? "  layer " : "  layers ") + layers_text(use.layers);
+    text += use.layers.size() == 1 ? "  layer " : "  layers ";
+    text += layers_text(use.layers);
   }
   Lines lines(console);
   lines.add("method", method_text(use));
@@ -222,9 +223,10 @@ std::string detail_text(const UseReport& use) {
     const PairsReport& pairs = *use.pairs;
     parts.push_back(fmt::format("{}/{}", pairs.rotary_dim, pairs.head_dim));
     if (pairs.longest_wavelength) {
-      parts.push_back("waves to " + wavelength_text(*pairs.longest_wavelength));
+      parts.push_back(fmt::format("waves to {}", wavelength_text(*pairs.longest_wavelength)));
     }
-    if (pairs.attention_factor != 1) parts.push_back("x" + factor_text(pairs.attention_factor));
+    if (pairs.attention_factor != 1)
+      parts.push_back(fmt::format("x{}", factor_text(pairs.attention_factor)));
   }
   if (use.rows) {
     parts.push_back(use.rows->num_rows ? fmt::format("{} rows", *use.rows->num_rows)
@@ -237,7 +239,8 @@ std::string detail_text(const UseReport& use) {
   if (use.bias && use.bias->num_buckets) {
     parts.push_back(fmt::format("{} buckets", *use.bias->num_buckets));
   }
-  if (use.softmax_factor != 1) parts.push_back("softmax x" + factor_text(use.softmax_factor));
+  if (use.softmax_factor != 1)
+    parts.push_back(fmt::format("softmax x{}", factor_text(use.softmax_factor)));
   if (!use.logit_scale.empty()) parts.push_back("score factor");
   if (use.mask_size) {
     parts.push_back(
@@ -265,8 +268,11 @@ std::string report_text(const Inspected& model, const Console& console) {
   const ModelReport& report = *model.report;
   std::string text = console.styled(Style::heading, printable(report.model_type));
   if (report.num_layers) text += fmt::format(", {} layers", *report.num_layers);
-  text += "  " + console.styled(Style::faint, printable(model.path)) + "\n";
-  for (const UseReport& use : report.uses) text += "\n" + use_text(use, console);
+  text += fmt::format("  {}\n", console.styled(Style::faint, printable(model.path)));
+  for (const UseReport& use : report.uses) {
+    text += "\n";
+    text += use_text(use, console);
+  }
   if (report.uses.empty()) text += "\nno position method\n";
   if (!report.warnings.empty()) text += "\n";
   for (const std::string& warning : report.warnings) {

@@ -19,7 +19,8 @@ Error wrong(const std::string& path, const std::string& what) {
 
 Status read_level(const Json& value, const std::string& path, size_t level, NestedList& list) {
   if (level == list.shape.size()) {
-    if (!value.is_number()) return wrong(path, "expected a number, got " + describe(value));
+    if (!value.is_number())
+      return wrong(path, fmt::format("expected a number, got {}", describe(value)));
     const auto number = static_cast<float>(value.get<double>());
     if (!std::isfinite(number)) {
       return wrong(path, fmt::format("{} is beyond float32", value.dump()));
@@ -66,7 +67,7 @@ Result<NestedList> read_nested_list(const Json& value, std::string_view name) {
     path += "[0]";
   }
   if (list.shape.empty()) {
-    return wrong(path, "expected lists of numbers, got " + describe(value));
+    return wrong(path, fmt::format("expected lists of numbers, got {}", describe(value)));
   }
   HODO_RETURN_IF_ERROR(read_level(value, std::string(name), 0, list));
   return list;

@@ -1,6 +1,11 @@
 #include "cli/program.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/usage.h"
 
@@ -18,6 +23,15 @@ ExitCode usage_error(const Console& console, const CLI::App& app, const CLI::Par
   const std::string name = &verb == &app ? app.get_name() : app.get_name() + " " + verb.get_name();
   console.complain(fmt::format("{}: {}", name, error.what()));
   console.complain(fmt::format("See {} --help", name));
+  return ExitCode::usage;
+}
+
+// CLI11 would say only that a command is missing.
+ExitCode unknown_verb(const Console& console, const Program& program, std::string_view verb) {
+  std::vector<std::string> names;
+  for (const auto& [name, action] : program.actions) names.push_back(name);
+  console.complain(
+      fmt::format("hodo: no command '{}'; there are {}", verb, fmt::join(names, ", ")));
   return ExitCode::usage;
 }
 
@@ -51,6 +65,10 @@ ExitCode run_program(int argc, const char* const* argv) {
   if (argc < 2) {
     console.complain(help_text(app));
     return ExitCode::usage;
+  }
+  const std::string_view first = argv[1];
+  if (!first.starts_with('-') && !program.actions.contains(std::string(first))) {
+    return unknown_verb(console, program, first);
   }
   try {
     app.parse(argc, argv);

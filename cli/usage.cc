@@ -20,7 +20,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-OptionUsage usage_of(const CLI::Option& option) {
+OptionUsage option_usage(const CLI::Option& option) {
   OptionUsage usage;
   usage.argument = option.get_positional();
   usage.required = option.get_required();
@@ -36,7 +36,7 @@ OptionUsage usage_of(const CLI::Option& option) {
 
 VerbUsage verb_usage(const CLI::App& verb, const Command& command) {
   VerbUsage usage{command, {}};
-  for (const CLI::Option* option : verb.get_options()) usage.options.push_back(usage_of(*option));
+  for (const CLI::Option* option : verb.get_options()) usage.options.push_back(option_usage(*option));
   std::stable_partition(usage.options.begin(), usage.options.end(),
                         [](const OptionUsage& option) { return option.argument; });
   return usage;
@@ -92,7 +92,7 @@ std::string program_help(const CLI::App& program) {
   }
   std::vector<std::pair<std::string, std::string>> list;
   for (const CLI::Option* option : program.get_options()) {
-    const OptionUsage usage = usage_of(*option);
+    const OptionUsage usage = option_usage(*option);
     list.emplace_back(title(usage), usage.meaning);
   }
   return text + "\nOptions:\n" + rows(list) +
@@ -111,9 +111,12 @@ std::string verb_help(const VerbUsage& verb) {
         .emplace_back(title(option),
                       option.meaning + (option.required && !option.argument ? " (needed)" : ""));
   }
-  if (!arguments.empty()) text += "\nArguments:\n" + rows(arguments);
-  text += "\nOptions:\n" + rows(options);
-  if (!verb.command.details.empty()) text += "\n" + wrapped(verb.command.details, 0, help_width);
+  if (!arguments.empty()) text += fmt::format("\nArguments:\n{}", rows(arguments));
+  text += fmt::format("\nOptions:\n{}", rows(options));
+  if (!verb.command.details.empty()) {
+    text += "\n";
+    text += wrapped(verb.command.details, 0, help_width);
+  }
   return text;
 }
 

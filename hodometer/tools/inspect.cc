@@ -52,8 +52,8 @@ Status add_lengths(const PositionUse& use, PairsReport& pairs) {
       use.longest_input && *use.longest_input > edge ? *use.longest_input : 2 * edge;
   for (const int64_t length : {edge, std::min(far, max_position + 1)}) {
     HODO_ASSIGN(const MethodNumbers numbers, numbers_at(use.spec, length));
-    pairs.by_length.push_back(
-        {length, numbers.pairs->attention_factor, waves(numbers.wavelength).longest.value_or(0)});
+    const double factor = numbers.pairs ? numbers.pairs->attention_factor : 1;
+    pairs.by_length.push_back({length, factor, waves(numbers.wavelength).longest.value_or(0)});
   }
   return {};
 }
