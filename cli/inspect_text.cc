@@ -192,7 +192,7 @@ std::vector<std::string> short_names(const std::vector<Inspected>& models) {
   std::vector<std::string> names;
   for (const Inspected& model : models) {
     const std::filesystem::path path = std::filesystem::path(model.path).lexically_normal();
-    std::string name = path.stem().string();
+    std::string name = (path.extension() == ".json" ? path.stem() : path.filename()).string();
     if (path.filename() == "config.json" && path.has_parent_path()) {
       name = path.parent_path().filename().string();
     } else if (path.filename().empty() && path.has_parent_path()) {

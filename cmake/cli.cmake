@@ -10,6 +10,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/cli/main.cc)
     # An object library: a command registers itself, and nothing else refers to its file.
     add_library(hodo_cli OBJECT ${cli_sources})
     set_target_properties(hodo_cli PROPERTIES CXX_EXTENSIONS OFF)
+    hodometer_compile_quickly(hodo_cli <CLI/CLI.hpp>)
     target_link_libraries(
       hodo_cli PUBLIC hodometer hodometer_flags CLI11::CLI11 fmt::fmt-header-only
                       nlohmann_json::nlohmann_json)

@@ -10,6 +10,7 @@ include(GoogleTest)
 function(hodometer_add_test_program name)
   add_executable(${name}_test ${ARGN})
   set_target_properties(${name}_test PROPERTIES CXX_EXTENSIONS OFF)
+  hodometer_compile_quickly(${name}_test <gtest/gtest.h>)
   target_compile_definitions(${name}_test
                              PRIVATE HODO_GOLDEN_DIR="${PROJECT_SOURCE_DIR}/tests/golden")
   target_link_libraries(

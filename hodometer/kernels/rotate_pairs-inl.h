@@ -20,8 +20,10 @@ namespace hodometer::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Each struct below named ...Turn holds the cosines and sines of a few pairs in registers and turns
-// those pairs of one head. kPairs: how many. Turn: src and dst are at the first lane of the first
-// of them; distance is how far apart the lanes of a pair are where the layout does not say it.
+// those pairs of one head, a group of vectors at a time: loads first, so that they need not wait
+// for stores that might be to the same place. kPairs: how many. Turn: src and dst are at the first
+// lane of the first of them; distance is how far apart the lanes of a pair are where the layout
+// does not say it.
 
 // Lanes in their order, the pair's second lane at a distance.
 template <class Lane, class DF, int kVectors>
@@ -38,28 +40,19 @@ struct HalfSplitTurn {
     }
   }
   HWY_INLINE void Turn(const T* src, T* dst, int64_t distance) const {
-    if constexpr (kVectors % 2 == 0) {
-      for (int i = 0; i < kVectors; i += 2) {
-        const int64_t at = i * kPairs / kVectors;
-        const int64_t at1 = (i + 1) * kPairs / kVectors;
-        const V x = LoadLanes(DF(), Lane(), src + at);
-        const V x1 = LoadLanes(DF(), Lane(), src + at1);
-        const V y = LoadLanes(DF(), Lane(), src + at + distance);
-        const V y1 = LoadLanes(DF(), Lane(), src + at1 + distance);
-        StoreLanes(DF(), Lane(), hn::NegMulAdd(y, s[i], hn::Mul(x, c[i])), dst + at);
-        StoreLanes(DF(), Lane(), hn::NegMulAdd(y1, s[i + 1], hn::Mul(x1, c[i + 1])), dst + at1);
-        StoreLanes(DF(), Lane(), hn::MulAdd(x, s[i], hn::Mul(y, c[i])), dst + at + distance);
-        StoreLanes(DF(), Lane(), hn::MulAdd(x1, s[i + 1], hn::Mul(y1, c[i + 1])),
-                   dst + at1 + distance);
+    constexpr int kGroup = kVectors < 2 ? kVectors : 2;
+    for (int first = 0; first < kVectors; first += kGroup) {
+      V x[kGroup], y[kGroup];
+      for (int i = 0; i < kGroup; ++i) {
+        x[i] = LoadLanes(DF(), Lane(), src + (first + i) * kPairs / kVectors);
+        y[i] = LoadLanes(DF(), Lane(), src + (first + i) * kPairs / kVectors + distance);
       }
-      return;
-    }
-    for (int i = 0; i < kVectors; ++i) {
-      const int64_t at = i * kPairs / kVectors;
-      const V x = LoadLanes(DF(), Lane(), src + at);
-      const V y = LoadLanes(DF(), Lane(), src + at + distance);
-      StoreLanes(DF(), Lane(), hn::NegMulAdd(y, s[i], hn::Mul(x, c[i])), dst + at);
-      StoreLanes(DF(), Lane(), hn::MulAdd(x, s[i], hn::Mul(y, c[i])), dst + at + distance);
+      for (int i = 0; i < kGroup; ++i) {
+        T* to = dst + (first + i) * kPairs / kVectors;
+        const V cosine = c[first + i], sine = s[first + i];
+        StoreLanes(DF(), Lane(), hn::NegMulAdd(y[i], sine, hn::Mul(x[i], cosine)), to);
+        StoreLanes(DF(), Lane(), hn::MulAdd(x[i], sine, hn::Mul(y[i], cosine)), to + distance);
+      }
     }
   }
   V c[kVectors], s[kVectors];
@@ -83,10 +76,17 @@ struct InterleavedTurn {
     }
   }
   HWY_INLINE void Turn(const T* src, T* dst, int64_t) const {
-    for (int i = 0; i < kVectors; ++i) {
-      const V v = LoadLanes(DF(), Lane(), src + i * kLanes);
-      const V swapped = hn::Reverse2(DF(), v);
-      StoreLanes(DF(), Lane(), hn::MulAdd(swapped, s[i], hn::Mul(v, c[i])), dst + i * kLanes);
+    constexpr int kGroup = kVectors < 4 ? kVectors : 4;
+    for (int first = 0; first < kVectors; first += kGroup) {
+      V v[kGroup];
+      for (int i = 0; i < kGroup; ++i) v[i] = LoadLanes(DF(), Lane(), src + (first + i) * kLanes);
+      for (int i = 0; i < kGroup; ++i) {
+        const V swapped = hn::Reverse2(DF(), v[i]);
+        v[i] = hn::MulAdd(swapped, s[first + i], hn::Mul(v[i], c[first + i]));
+      }
+      for (int i = 0; i < kGroup; ++i) {
+        StoreLanes(DF(), Lane(), v[i], dst + (first + i) * kLanes);
+      }
     }
   }
   V c[kVectors], s[kVectors];
@@ -223,12 +223,9 @@ HWY_INLINE void TurnTail(const float* cos, const float* sin, int64_t begin, int6
   }
 }
 
-// Registers for cosines and sines: half of what there is, so that the heads need not reload them.
-#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
+// Cosines and sines that are held for several heads. With 16 registers they do not fit, and are
+// read from L1 as operands: one pass over a head in the order of memory beats two that keep them.
 inline constexpr int kHeldVectors = 8;
-#else
-inline constexpr int kHeldVectors = 8;
-#endif
 
 // Turns `count` pairs of every head of a token.
 template <class Lane>

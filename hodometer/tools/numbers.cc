@@ -126,6 +126,7 @@ void add_exact_row(const AddRow& row, int64_t position, double* out) {
 Status add_sinusoids(const Plan& plan, const Positions& positions, MethodNumbers& numbers) {
   const AddRow& row = plan.row->row;
   HODO_RETURN_IF_ERROR(check_count(positions.length(), row.dim));
+  if (positions.length() == 0) return {};
   // The operation's own checks and, for float32 angles, its own values.
   std::vector<float> values(static_cast<size_t>(positions.length() * row.dim));
   HODO_RETURN_IF_ERROR(add_rows(

@@ -40,7 +40,7 @@ TEST(Numbers, EveryLaneOfAnAxialHeadHasOnePair) {
   for (const char* axis_layout : {"blocks", "alternating", "alternating_per_axis", "parts"}) {
     const MethodNumbers numbers = numbers_of(
         std::string(R"({"method":"axial_rotary","head_dim":16,"layout":"half_split","base":100,)") +
-            R"("axis_layout":")" + axis_layout + "\"}",
+            ("\"axis_layout\":\"" + std::string(axis_layout)) + "\"}",
         {.positions = {{3, 5}, {7, 7}}});
     ASSERT_TRUE(numbers.pairs);
     std::vector<int> seen(16);
