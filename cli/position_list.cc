@@ -32,11 +32,11 @@ struct Range {
   int64_t last = 0;
   int64_t step = 1;
 
-  // Numbers in it; they differ by less than 2^64 and the caller refuses far smaller counts.
+  // Numbers in it, of which the caller refuses far fewer than 2^64.
   uint64_t count() const {
-    return (static_cast<uint64_t>(last) - static_cast<uint64_t>(first)) /
-               static_cast<uint64_t>(step) +
-           1;
+    const uint64_t more = (static_cast<uint64_t>(last) - static_cast<uint64_t>(first)) /
+                          static_cast<uint64_t>(step);
+    return more == UINT64_MAX ? more : more + 1;
   }
 };
 
