@@ -34,8 +34,8 @@ struct Range {
 
   // Numbers in it, of which the caller refuses far fewer than 2^64.
   uint64_t count() const {
-    const uint64_t more = (static_cast<uint64_t>(last) - static_cast<uint64_t>(first)) /
-                          static_cast<uint64_t>(step);
+    const uint64_t more =
+        (static_cast<uint64_t>(last) - static_cast<uint64_t>(first)) / static_cast<uint64_t>(step);
     return more == UINT64_MAX ? more : more + 1;
   }
 };

@@ -87,7 +87,7 @@ TEST(TextTable, IsTabSeparatedInPipesAndFitsTerminals) {
   EXPECT_EQ(table.text(Console(false, false, 100)), "name\tn\na long name\t7\ntab\\x09bed\t100\n");
   EXPECT_EQ(table.text(Console(true, false, 12)), "name       n\na long…    7\ntab\\x0…  100\n");
   EXPECT_EQ(table.text(Console(true, false, 100)),
-            "name          n\na long name    7\ntab\\x09bed   100\n");
+            "name           n\na long name    7\ntab\\x09bed   100\n");
 }
 
 TEST(Console, CountsAndCutsCharactersNotBytes) {

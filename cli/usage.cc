@@ -36,7 +36,8 @@ OptionUsage option_usage(const CLI::Option& option) {
 
 VerbUsage verb_usage(const CLI::App& verb, const Command& command) {
   VerbUsage usage{command, {}};
-  for (const CLI::Option* option : verb.get_options()) usage.options.push_back(option_usage(*option));
+  for (const CLI::Option* option : verb.get_options())
+    usage.options.push_back(option_usage(*option));
   std::stable_partition(usage.options.begin(), usage.options.end(),
                         [](const OptionUsage& option) { return option.argument; });
   return usage;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "hodometer/methods/testing-inl.h"
+#include "hodometer/methods/shared_test.h"
 
 namespace hodometer {
 namespace {
