@@ -8,7 +8,8 @@
 In a block fenced as ```console, every line `$ COMMAND` that calls hodo is run in the root of the
 checkout (a line that ends in a backslash goes on in the next), and its standard output and error
 must equal the lines up to the next `$`. A line `...` stands for any number of lines. Commands that
-do not call hodo are not run.
+do not call hodo are not run. The last bits of float32 results are those of a machine that has a
+fused multiply-add.
 
 In a block fenced as ```c or ```cpp whose first line is `// examples/NAME`, the other lines must
 stand in that file, next to each other. A link to a file must lead to one.
