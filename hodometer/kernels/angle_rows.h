@@ -18,7 +18,8 @@ struct ExactAngles {
 /// Angles as Hugging Face computes them: one float32 product of the position, rounded to float32,
 /// and a float32 inverse frequency; then the cosine and sine of that float32 angle, rounded to
 /// float32 (from double: the nearest float32 but for about one angle in 10^8), times the float32
-/// magnitude. Off the true angle by up to half an ulp of the angle: 4e-3 at position 131071.
+/// magnitude. Off the true angle by up to an ulp of it, half from the product and half from the
+/// frequency: 8e-3 at position 131071.
 struct Float32Angles {
   const float* inv_freq = nullptr;  ///< [pairs] radians per position
 };

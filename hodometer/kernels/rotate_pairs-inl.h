@@ -227,35 +227,42 @@ HWY_INLINE void TurnTail(const float* cos, const float* sin, int64_t begin, int6
 // read from L1 as operands: one pass over a head in the order of memory beats two that keep them.
 inline constexpr int kHeldVectors = 8;
 
-// Turns `count` pairs of every head of a token.
+// Turns `count` pairs of every head of a token: many at a time by First, then fewer by Second, then
+// what is left by Tail.
+template <class First, class Second, template <class, class, int> class Tail, size_t kLeast,
+          class Lane>
+HWY_INLINE void TurnAll(Lane, const float* cos, const float* sin, int64_t count,
+                        const TokenHeads<typename Lane::Memory>& token) {
+  int64_t j = TurnRuns<First>(cos, sin, 0, count, token);
+  j = TurnRuns<Second>(cos, sin, j, count, token);
+  constexpr size_t kLanes = hn::MaxLanes(hn::ScalableTag<float>());
+  if (j < count) TurnTail<Tail, Lane, kLanes, kLeast>(cos, sin, j, count, token);
+}
+
 template <class Lane>
 HWY_INLINE void TurnHalfSplit(const float* cos, const float* sin, int64_t count,
                               const TokenHeads<typename Lane::Memory>& token) {
   using DF = hn::ScalableTag<float>;
-  int64_t j = 0;
   if constexpr (std::is_same_v<Lane, BFloat16Lane>) {
-    j = TurnRuns<BFloat16HalfSplitTurn<DF, kHeldVectors>>(cos, sin, j, count, token);
-    j = TurnRuns<BFloat16HalfSplitTurn<DF, 2>>(cos, sin, j, count, token);
+    TurnAll<BFloat16HalfSplitTurn<DF, kHeldVectors>, BFloat16HalfSplitTurn<DF, 2>, HalfSplitTurn,
+            1>(Lane(), cos, sin, count, token);
   } else {
-    j = TurnRuns<HalfSplitTurn<Lane, DF, kHeldVectors>>(cos, sin, j, count, token);
-    j = TurnRuns<HalfSplitTurn<Lane, DF, kHeldVectors / 2>>(cos, sin, j, count, token);
+    TurnAll<HalfSplitTurn<Lane, DF, kHeldVectors>, HalfSplitTurn<Lane, DF, kHeldVectors / 2>,
+            HalfSplitTurn, 1>(Lane(), cos, sin, count, token);
   }
-  if (j < count) TurnTail<HalfSplitTurn, Lane, hn::MaxLanes(DF()), 1>(cos, sin, j, count, token);
 }
 
 template <class Lane>
 HWY_INLINE void TurnInterleaved(const float* cos, const float* sin, int64_t count,
                                 const TokenHeads<typename Lane::Memory>& token) {
   using DF = hn::ScalableTag<float>;
-  int64_t j = 0;
   if constexpr (std::is_same_v<Lane, BFloat16Lane>) {
-    j = TurnRuns<BFloat16InterleavedTurn<DF, kHeldVectors>>(cos, sin, j, count, token);
-    j = TurnRuns<BFloat16InterleavedTurn<DF, 1>>(cos, sin, j, count, token);
+    TurnAll<BFloat16InterleavedTurn<DF, kHeldVectors>, BFloat16InterleavedTurn<DF, 1>,
+            InterleavedTurn, 2>(Lane(), cos, sin, count, token);
   } else {
-    j = TurnRuns<InterleavedTurn<Lane, DF, kHeldVectors>>(cos, sin, j, count, token);
-    j = TurnRuns<InterleavedTurn<Lane, DF, kHeldVectors / 2>>(cos, sin, j, count, token);
+    TurnAll<InterleavedTurn<Lane, DF, kHeldVectors>, InterleavedTurn<Lane, DF, kHeldVectors / 2>,
+            InterleavedTurn, 2>(Lane(), cos, sin, count, token);
   }
-  if (j < count) TurnTail<InterleavedTurn, Lane, hn::MaxLanes(DF()), 2>(cos, sin, j, count, token);
 }
 
 }  // namespace hodometer::HWY_NAMESPACE

@@ -19,7 +19,8 @@ enum class AngleMode : uint8_t {
   /// From the 64-bit phase: cos and sin within 6e-8 of the truth at every position below 2^31.
   exact,
   /// float32 inverse frequency, float32 product, cos and sin of that: what Hugging Face computes,
-  /// for those who must match it. Off by 1e-4 at position 4096 and by 3e-2 at a million.
+  /// for those who must match it. Off by up to 3e-4 at position 4095 and 7e-2 at a
+  /// million (docs/accuracy.md).
   float32,
 };
 constexpr auto enum_names(AngleMode) {
