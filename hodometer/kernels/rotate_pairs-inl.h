@@ -10,8 +10,8 @@
 #endif
 
 #include <cstdint>
-#include <type_traits>
 
+#include "hodometer/kernels/angle_phases.h"
 #include "hodometer/kernels/dtype_lanes-inl.h"
 #include "hwy/highway.h"
 
@@ -19,84 +19,87 @@ HWY_BEFORE_NAMESPACE();
 namespace hodometer::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Each struct below named ...Turn holds the cosines and sines of a few pairs in registers and turns
-// those pairs of one head, a group of vectors at a time: loads first, so that they need not wait
-// for stores that might be to the same place. kPairs: how many. Turn: src and dst are at the first
-// lane of the first of them; distance is how far apart the lanes of a pair are where the layout
-// does not say it.
+// Each struct below named ...Turn holds the cosines and sines of kPairs pairs in registers and
+// turns those pairs of one head. Turn: src and dst are at the first lane of the first of the pairs;
+// distance is how far apart the lanes of a pair are where the layout does not say it.
+
+template <class V>
+HWY_INLINE V First(V x, V y, V c, V s) {
+  return hn::NegMulAdd(y, s, hn::Mul(x, c));
+}
+template <class V>
+HWY_INLINE V Second(V x, V y, V c, V s) {
+  return hn::MulAdd(x, s, hn::Mul(y, c));
+}
+
+// Keeps the compiler from loading v from memory at each of its uses: here loads are the bottleneck.
+template <class V>
+HWY_INLINE V InRegister(V v) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3
+  __asm__("" : "+v"(v.raw));
+#endif
+  return v;
+}
 
 // Lanes in their order, the pair's second lane at a distance.
 template <class Lane, class DF, int kVectors>
 struct HalfSplitTurn {
-  static constexpr int64_t kPairs = kVectors * static_cast<int64_t>(hn::MaxLanes(DF()));
-  static constexpr int64_t kLaneStride = 1;
+  static constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(DF()));
+  static constexpr int64_t kPairs = kVectors * kLanes;
+  static constexpr int64_t kLanesPerPair = 1;
   using V = hn::VFromD<DF>;
   using T = typename Lane::Memory;
 
-  HalfSplitTurn(const float* row_cos, const float* row_sin) {
+  HWY_INLINE HalfSplitTurn(const float* cos, const float* sin) {
     for (int i = 0; i < kVectors; ++i) {
-      c[i] = hn::LoadU(DF(), row_cos + i * kPairs / kVectors);
-      s[i] = hn::LoadU(DF(), row_sin + i * kPairs / kVectors);
+      c[i] = hn::LoadU(DF(), cos + i * kLanes);
+      s[i] = hn::LoadU(DF(), sin + i * kLanes);
     }
   }
   HWY_INLINE void Turn(const T* src, T* dst, int64_t distance) const {
-    constexpr int kGroup = kVectors < 2 ? kVectors : 2;
-    for (int first = 0; first < kVectors; first += kGroup) {
-      V x[kGroup], y[kGroup];
-      for (int i = 0; i < kGroup; ++i) {
-        x[i] = LoadLanes(DF(), Lane(), src + (first + i) * kPairs / kVectors);
-        y[i] = LoadLanes(DF(), Lane(), src + (first + i) * kPairs / kVectors + distance);
-      }
-      for (int i = 0; i < kGroup; ++i) {
-        T* to = dst + (first + i) * kPairs / kVectors;
-        const V cosine = c[first + i], sine = s[first + i];
-        StoreLanes(DF(), Lane(), hn::NegMulAdd(y[i], sine, hn::Mul(x[i], cosine)), to);
-        StoreLanes(DF(), Lane(), hn::MulAdd(x[i], sine, hn::Mul(y[i], cosine)), to + distance);
-      }
+    for (int i = 0; i < kVectors; ++i) {
+      const int64_t at = i * kLanes;
+      const V x = LoadLanes(DF(), Lane(), src + at);
+      const V y = LoadLanes(DF(), Lane(), src + at + distance);
+      StoreLanes(DF(), Lane(), First(x, y, c[i], s[i]), dst + at);
+      StoreLanes(DF(), Lane(), Second(x, y, c[i], s[i]), dst + at + distance);
     }
   }
   V c[kVectors], s[kVectors];
 };
 
-// A vector holds whole pairs. Cosines stand twice, sines twice with their sign: x c + swapped x s.
+// A vector holds whole pairs: x c + swapped x s, with every cosine twice, and every sine twice with
+// its sign.
 template <class Lane, class DF, int kVectors>
 struct InterleavedTurn {
   static constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(DF()));
   static constexpr int64_t kPairs = kVectors * kLanes / 2;
-  static constexpr int64_t kLaneStride = 2;
+  static constexpr int64_t kLanesPerPair = 2;
   using V = hn::VFromD<DF>;
   using T = typename Lane::Memory;
 
-  InterleavedTurn(const float* row_cos, const float* row_sin) {
-    const hn::RepartitionToWide<hn::RebindToUnsigned<DF>> du64;
-    const auto minus_even = hn::BitCast(DF(), hn::Set(du64, uint64_t{0x80000000u}));
+  HWY_INLINE InterleavedTurn(const float* cos, const float* sin) {
+    const V minus_even = hn::BitCast(DF(), hn::Set(DU64(), uint64_t{0x80000000u}));
     for (int i = 0; i < kVectors; ++i) {
-      c[i] = Twice(row_cos + i * kLanes / 2);
-      s[i] = hn::Xor(Twice(row_sin + i * kLanes / 2), minus_even);
+      c[i] = Twice(cos + i * kLanes / 2);
+      s[i] = hn::Xor(Twice(sin + i * kLanes / 2), minus_even);
     }
   }
   HWY_INLINE void Turn(const T* src, T* dst, int64_t) const {
-    constexpr int kGroup = kVectors < 4 ? kVectors : 4;
-    for (int first = 0; first < kVectors; first += kGroup) {
-      V v[kGroup];
-      for (int i = 0; i < kGroup; ++i) v[i] = LoadLanes(DF(), Lane(), src + (first + i) * kLanes);
-      for (int i = 0; i < kGroup; ++i) {
-        const V swapped = hn::Reverse2(DF(), v[i]);
-        v[i] = hn::MulAdd(swapped, s[first + i], hn::Mul(v[i], c[first + i]));
-      }
-      for (int i = 0; i < kGroup; ++i) {
-        StoreLanes(DF(), Lane(), v[i], dst + (first + i) * kLanes);
-      }
+    for (int i = 0; i < kVectors; ++i) {
+      const V v = InRegister(LoadLanes(DF(), Lane(), src + i * kLanes));
+      const V swapped = hn::Reverse2(DF(), v);
+      StoreLanes(DF(), Lane(), hn::MulAdd(swapped, s[i], hn::Mul(v, c[i])), dst + i * kLanes);
     }
   }
   V c[kVectors], s[kVectors];
 
  private:
+  using DU64 = hn::RepartitionToWide<hn::RebindToUnsigned<DF>>;
   static HWY_INLINE V Twice(const float* p) {
-    const hn::RepartitionToWide<hn::RebindToUnsigned<DF>> du64;
-    const hn::Rebind<uint32_t, decltype(du64)> half;
+    const hn::Rebind<uint32_t, DU64> half;
     const auto low = hn::LoadU(half, reinterpret_cast<const uint32_t*>(p));
-    return hn::DupEven(hn::BitCast(DF(), hn::PromoteTo(du64, low)));
+    return hn::DupEven(hn::BitCast(DF(), hn::PromoteTo(DU64(), low)));
   }
 };
 
@@ -124,43 +127,43 @@ struct BFloat16Halves {
 };
 
 // Interleaved bfloat16: the even places are the first lanes of pairs, the odd ones the second.
-template <class DF, int kVectors>
+template <class Lane, class DF, int kVectors>
 struct BFloat16InterleavedTurn {
   static constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(DF()));
   static constexpr int64_t kPairs = kVectors * kLanes;
-  static constexpr int64_t kLaneStride = 2;
+  static constexpr int64_t kLanesPerPair = 2;
   using V = hn::VFromD<DF>;
 
-  BFloat16InterleavedTurn(const float* row_cos, const float* row_sin) {
+  HWY_INLINE BFloat16InterleavedTurn(const float* cos, const float* sin) {
     for (int i = 0; i < kVectors; ++i) {
-      c[i] = hn::LoadU(DF(), row_cos + i * kLanes);
-      s[i] = hn::LoadU(DF(), row_sin + i * kLanes);
+      c[i] = hn::LoadU(DF(), cos + i * kLanes);
+      s[i] = hn::LoadU(DF(), sin + i * kLanes);
     }
   }
   HWY_INLINE void Turn(const uint16_t* src, uint16_t* dst, int64_t) const {
     for (int i = 0; i < kVectors; ++i) {
       V x, y;
       BFloat16Halves<DF>::Load(src + 2 * i * kLanes, x, y);
-      BFloat16Halves<DF>::Store(hn::NegMulAdd(y, s[i], hn::Mul(x, c[i])),
-                                hn::MulAdd(x, s[i], hn::Mul(y, c[i])), dst + 2 * i * kLanes);
+      BFloat16Halves<DF>::Store(First(x, y, c[i], s[i]), Second(x, y, c[i], s[i]),
+                                dst + 2 * i * kLanes);
     }
   }
   V c[kVectors], s[kVectors];
 };
 
 // Half-split bfloat16: cosines and sines are parted into even and odd places as the lanes are.
-template <class DF, int kVectors>
+template <class Lane, class DF, int kVectors>
 struct BFloat16HalfSplitTurn {
   static constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(DF()));
   static constexpr int64_t kPairs = kVectors * kLanes;
-  static constexpr int64_t kLaneStride = 1;
+  static constexpr int64_t kLanesPerPair = 1;
   static_assert(kVectors % 2 == 0);
   using V = hn::VFromD<DF>;
 
-  BFloat16HalfSplitTurn(const float* row_cos, const float* row_sin) {
+  HWY_INLINE BFloat16HalfSplitTurn(const float* cos, const float* sin) {
     for (int i = 0; i < kVectors; i += 2) {
-      Part(row_cos + i * kLanes, c[i], c[i + 1]);
-      Part(row_sin + i * kLanes, s[i], s[i + 1]);
+      Part(cos + i * kLanes, c[i], c[i + 1]);
+      Part(sin + i * kLanes, s[i], s[i + 1]);
     }
   }
   HWY_INLINE void Turn(const uint16_t* src, uint16_t* dst, int64_t distance) const {
@@ -169,10 +172,9 @@ struct BFloat16HalfSplitTurn {
       V x0, x1, y0, y1;
       BFloat16Halves<DF>::Load(src + at, x0, x1);
       BFloat16Halves<DF>::Load(src + at + distance, y0, y1);
-      BFloat16Halves<DF>::Store(hn::NegMulAdd(y0, s[i], hn::Mul(x0, c[i])),
-                                hn::NegMulAdd(y1, s[i + 1], hn::Mul(x1, c[i + 1])), dst + at);
-      BFloat16Halves<DF>::Store(hn::MulAdd(x0, s[i], hn::Mul(y0, c[i])),
-                                hn::MulAdd(x1, s[i + 1], hn::Mul(y1, c[i + 1])),
+      BFloat16Halves<DF>::Store(First(x0, y0, c[i], s[i]), First(x1, y1, c[i + 1], s[i + 1]),
+                                dst + at);
+      BFloat16Halves<DF>::Store(Second(x0, y0, c[i], s[i]), Second(x1, y1, c[i + 1], s[i + 1]),
                                 dst + at + distance);
     }
   }
@@ -186,82 +188,92 @@ struct BFloat16HalfSplitTurn {
   }
 };
 
-// The heads of one token.
+// Heads of one token, at the first lane of the first pair.
 template <class T>
 struct TokenHeads {
   const T* src;
   T* dst;
-  int64_t heads, src_stride, dst_stride, distance;
+  int64_t src_stride, dst_stride, distance;
+  int64_t number;
 };
 
-// Turns runs of TurnType::kPairs pairs from pair `begin` on for as long as they fit before `count`;
-// returns the first pair left.
+// Turns heads in runs of TurnType::kPairs pairs from pair `begin` on for as long as they fit before
+// `count`; returns the first pair left.
 template <class TurnType, class T>
 HWY_INLINE int64_t TurnRuns(const float* cos, const float* sin, int64_t begin, int64_t count,
-                            const TokenHeads<T>& token) {
+                            const TokenHeads<T>& heads) {
   for (; begin + TurnType::kPairs <= count; begin += TurnType::kPairs) {
     const TurnType turn(cos + begin, sin + begin);
-    const T* src = token.src + begin * TurnType::kLaneStride;
-    T* dst = token.dst + begin * TurnType::kLaneStride;
-    for (int64_t head = 0; head < token.heads; ++head) {
-      turn.Turn(src, dst, token.distance);
-      src += token.src_stride;
-      dst += token.dst_stride;
+    const T* src = heads.src + begin * TurnType::kLanesPerPair;
+    T* dst = heads.dst + begin * TurnType::kLanesPerPair;
+    for (int64_t head = 0; head < heads.number; ++head) {
+      turn.Turn(src, dst, heads.distance);
+      src += heads.src_stride;
+      dst += heads.dst_stride;
     }
   }
   return begin;
 }
 
-// The pairs that are left, in vectors of half the lanes, a quarter, down to one pair.
+// The pairs that are left, in vectors of kLanes lanes, half of them, a quarter, down to kLeast.
 template <template <class, class, int> class TurnType, class Lane, size_t kLanes, size_t kLeast>
 HWY_INLINE void TurnTail(const float* cos, const float* sin, int64_t begin, int64_t count,
-                         const TokenHeads<typename Lane::Memory>& token) {
+                         const TokenHeads<typename Lane::Memory>& heads) {
   if constexpr (kLanes >= kLeast) {
     using DF = hn::CappedTag<float, kLanes>;
-    begin = TurnRuns<TurnType<Lane, DF, 1>>(cos, sin, begin, count, token);
-    if (begin < count) TurnTail<TurnType, Lane, kLanes / 2, kLeast>(cos, sin, begin, count, token);
+    begin = TurnRuns<TurnType<Lane, DF, 1>>(cos, sin, begin, count, heads);
+    if (begin < count) TurnTail<TurnType, Lane, kLanes / 2, kLeast>(cos, sin, begin, count, heads);
   }
 }
 
-// Cosines and sines that are held for several heads. With 16 registers they do not fit, and are
-// read from L1 as operands: one pass over a head in the order of memory beats two that keep them.
-inline constexpr int kHeldVectors = 8;
-
-// Turns `count` pairs of every head of a token: many at a time by First, then fewer by Second, then
-// what is left by Tail.
-template <class First, class Second, template <class, class, int> class Tail, size_t kLeast,
-          class Lane>
-HWY_INLINE void TurnAll(Lane, const float* cos, const float* sin, int64_t count,
-                        const TokenHeads<typename Lane::Memory>& token) {
-  int64_t j = TurnRuns<First>(cos, sin, 0, count, token);
-  j = TurnRuns<Second>(cos, sin, j, count, token);
-  constexpr size_t kLanes = hn::MaxLanes(hn::ScalableTag<float>());
-  if (j < count) TurnTail<Tail, Lane, kLanes, kLeast>(cos, sin, j, count, token);
-}
-
-template <class Lane>
-HWY_INLINE void TurnHalfSplit(const float* cos, const float* sin, int64_t count,
-                              const TokenHeads<typename Lane::Memory>& token) {
-  using DF = hn::ScalableTag<float>;
-  if constexpr (std::is_same_v<Lane, BFloat16Lane>) {
-    TurnAll<BFloat16HalfSplitTurn<DF, kHeldVectors>, BFloat16HalfSplitTurn<DF, 2>, HalfSplitTurn,
-            1>(Lane(), cos, sin, count, token);
-  } else {
-    TurnAll<HalfSplitTurn<Lane, DF, kHeldVectors>, HalfSplitTurn<Lane, DF, kHeldVectors / 2>,
-            HalfSplitTurn, 1>(Lane(), cos, sin, count, token);
+// What a layout does: Turn turns `count` pairs of heads, those of a Run at a time while there are
+// so many, then those of a Rest, then what is left by vectors of Tail. With AVX2 a Run is a head of
+// 128 lanes: with 16 registers the cosines and sines do not fit, and some are read from L1 as
+// operands, but one pass over a head in the order of memory beats several that keep them, by a
+// third where the heads come from memory.
+template <class Lane, class RunType, class Rest, template <class, class, int> class Tail,
+          size_t kLeast>
+struct Passes {
+  using Run = RunType;
+  static HWY_INLINE void Turn(const float* cos, const float* sin, int64_t count,
+                              const TokenHeads<typename Lane::Memory>& heads) {
+    int64_t j = TurnRuns<Run>(cos, sin, 0, count, heads);
+    j = TurnRuns<Rest>(cos, sin, j, count, heads);
+    constexpr size_t kLanes = hn::MaxLanes(hn::ScalableTag<float>());
+    if (j < count) TurnTail<Tail, Lane, kLanes, kLeast>(cos, sin, j, count, heads);
   }
-}
+};
 
-template <class Lane>
-HWY_INLINE void TurnInterleaved(const float* cos, const float* sin, int64_t count,
-                                const TokenHeads<typename Lane::Memory>& token) {
-  using DF = hn::ScalableTag<float>;
-  if constexpr (std::is_same_v<Lane, BFloat16Lane>) {
-    TurnAll<BFloat16InterleavedTurn<DF, kHeldVectors>, BFloat16InterleavedTurn<DF, 1>,
-            InterleavedTurn, 2>(Lane(), cos, sin, count, token);
-  } else {
-    TurnAll<InterleavedTurn<Lane, DF, kHeldVectors>, InterleavedTurn<Lane, DF, kHeldVectors / 2>,
-            InterleavedTurn, 2>(Lane(), cos, sin, count, token);
+template <class Lane, class DF = hn::ScalableTag<float>>
+struct HalfSplit
+    : Passes<Lane, HalfSplitTurn<Lane, DF, 8>, HalfSplitTurn<Lane, DF, 4>, HalfSplitTurn, 1> {};
+
+template <class DF>
+struct HalfSplit<BFloat16Lane, DF>
+    : Passes<BFloat16Lane, BFloat16HalfSplitTurn<BFloat16Lane, DF, 8>,
+             BFloat16HalfSplitTurn<BFloat16Lane, DF, 2>, HalfSplitTurn, 1> {};
+
+template <class Lane, class DF = hn::ScalableTag<float>>
+struct Interleaved : Passes<Lane, InterleavedTurn<Lane, DF, HWY_MAX_BYTES >= 64 ? 8 : 16>,
+                            InterleavedTurn<Lane, DF, 4>, InterleavedTurn, 2> {};
+
+template <class DF>
+struct Interleaved<BFloat16Lane, DF>
+    : Passes<BFloat16Lane, BFloat16InterleavedTurn<BFloat16Lane, DF, 8>,
+             BFloat16InterleavedTurn<BFloat16Lane, DF, 1>, BFloat16InterleavedTurn, 1> {};
+
+// Turns `count` pairs of the heads. What takes several passes over a head takes them two heads at a
+// time: with more, memory is not read in the order in which it is prefetched.
+template <class Layout, class T>
+HWY_INLINE void TurnHeads(const float* cos, const float* sin, int64_t count, TokenHeads<T> heads) {
+  int64_t left = heads.number;
+  const int64_t at_once = count <= Layout::Run::kPairs ? left : 2;
+  while (left > 0) {
+    heads.number = at_once < left ? at_once : left;
+    Layout::Turn(cos, sin, count, heads);
+    heads.src += heads.number * heads.src_stride;
+    heads.dst += heads.number * heads.dst_stride;
+    left -= heads.number;
   }
 }
 

@@ -14,39 +14,38 @@
 HWY_BEFORE_NAMESPACE();
 namespace hodometer::HWY_NAMESPACE {
 
-// Wide heads are turned in several passes; this many bytes of heads at a time stay in L1 for all.
-inline constexpr int64_t kHeadBlockBytes = 8192;
+// Copies every lane of the heads of a token.
+template <class T>
+void CopyHeads(const HeadBlock& block, const T* src, T* dst) {
+  for (int64_t head = 0; head < block.heads; ++head) {
+    std::memcpy(dst + head * block.dst_head_stride, src + head * block.src_head_stride,
+                static_cast<size_t>(block.head_dim) * sizeof(T));
+  }
+}
 
-// Pairs [begin, begin + count) of the heads of token i, by a row of cosines and sines.
+// Pairs [begin, begin + count) of so many.
+struct PairRange {
+  int64_t begin, count, pairs;
+};
+
+// Turns the heads of token i by its row of cosines and sines.
 template <class Lane>
-HWY_INLINE void RotateToken(const RowMaker& row, int64_t begin, int64_t count, int64_t pairs,
-                            const PairLanes& lanes, const HeadBlock& block, int64_t i) {
+HWY_INLINE void RotateToken(const RowMaker& row, const PairRange& range, const PairLanes& lanes,
+                            const HeadBlock& block, int64_t i) {
   using T = typename Lane::Memory;
-  const bool copy_rest = begin == 0 && block.src != block.dst && 2 * pairs < block.head_dim;
-  const int64_t heads_at_once = std::max<int64_t>(
-      1, kHeadBlockBytes / (2 * std::max<int64_t>(pairs, 1) * static_cast<int64_t>(sizeof(T))));
   const bool half_split = lanes.layout == PairLayout::half_split;
-  const int64_t first_lane = lanes.first_lane + begin * (half_split ? 1 : 2);
+  const int64_t first_lane = lanes.first_lane + range.begin * (half_split ? 1 : 2);
   const T* src = static_cast<const T*>(block.src) + i * block.src_token_stride;
   T* dst = static_cast<T*>(block.dst) + i * block.dst_token_stride;
-  for (int64_t head = 0; head < block.heads; head += heads_at_once) {
-    TokenHeads<T> token{src + head * block.src_head_stride + first_lane,
-                        dst + head * block.dst_head_stride + first_lane,
-                        std::min(heads_at_once, block.heads - head),
-                        block.src_head_stride,
-                        block.dst_head_stride,
-                        lanes.pair_distance};
-    if (copy_rest) {
-      for (int64_t h = head; h < head + token.heads; ++h) {
-        std::memcpy(dst + h * block.dst_head_stride, src + h * block.src_head_stride,
-                    static_cast<size_t>(block.head_dim) * sizeof(T));
-      }
-    }
-    if (half_split) {
-      TurnHalfSplit<Lane>(row.cos(), row.sin(), count, token);
-    } else {
-      TurnInterleaved<Lane>(row.cos(), row.sin(), count, token);
-    }
+  if (range.begin == 0 && block.src != block.dst && 2 * range.pairs < block.head_dim) {
+    CopyHeads(block, src, dst);
+  }
+  const TokenHeads<T> heads{src + first_lane,      dst + first_lane,    block.src_head_stride,
+                            block.dst_head_stride, lanes.pair_distance, block.heads};
+  if (half_split) {
+    TurnHeads<HalfSplit<Lane>>(row.cos(), row.sin(), range.count, heads);
+  } else {
+    TurnHeads<Interleaved<Lane>>(row.cos(), row.sin(), range.count, heads);
   }
 }
 
@@ -60,7 +59,7 @@ void RotatePairs(const AngleRows& rows, Direction direction, const PairLanes& la
       row.Make(i);
       for (const HeadBlock& block : blocks) {
         WithLane(block.dtype, [&](auto lane) {
-          RotateToken<decltype(lane)>(row, begin, count, rows.pairs, lanes, block, i);
+          RotateToken<decltype(lane)>(row, {begin, count, rows.pairs}, lanes, block, i);
         });
       }
     }
