@@ -54,7 +54,6 @@ enum class Rotates : uint8_t {
   sliding_layers_if_window,  ///< EXAONE 4
   marked_layers,             ///< no_rope_layers
   if_position_embedding_type_rope,
-  none,
 };
 
 /// Which layers a flat rope_scaling applies to.

@@ -39,5 +39,40 @@ TEST(Layers, OneInNoRopeLayersMeansThatTheLayerRotates) {
   EXPECT_SAYS(error_of(head + R"(,"no_rope_layers":[1,1,1,0]})"), "expected one per layer, 8");
 }
 
+TEST(Layers, RuleOfTheFamilyIsMarkedAsAssumed) {
+  const auto origin = [](std::string_view more) {
+    const auto model = read(
+        fmt::format(R"({{"model_type":"gemma2","head_dim":64,"num_hidden_layers":2{}}})", more));
+    return use_named(model, "full_attention").settings.front().origin;
+  };
+  EXPECT_EQ(origin(""), Origin::assumed);
+  EXPECT_EQ(origin(R"(,"sliding_window_pattern":2)"), Origin::file);
+  EXPECT_EQ(origin(R"(,"layer_types":["sliding_attention","full_attention"])"), Origin::file);
+}
+
+TEST(Layers, QwenSlidesFromALayerOnWhenSwitchedOn) {
+  const auto json = [](std::string_view on) {
+    return fmt::format(
+        R"({{"model_type":"qwen2","head_dim":64,"num_hidden_layers":4,"sliding_window":32,
+        "max_window_layers":3,"use_sliding_window":{}}})",
+        on);
+  };
+  EXPECT_EQ(use_named(read(json("true")), "sliding_attention").layers, (std::vector<int64_t>{3}));
+  EXPECT_EQ(attention(read(json("false"))).layers.size(), 4u);
+}
+
+TEST(Layers, ExaoneWithoutAWindowRotatesEverywhere) {
+  const auto model = read(R"({"model_type":"exaone4","head_dim":64,"num_hidden_layers":4,
+      "sliding_window":null,"sliding_window_pattern":"LLLG"})");
+  EXPECT_EQ(attention(model).layers.size(), 4u);
+  EXPECT_EQ(method_name(attention(model).spec), "rotary");
+  EXPECT_TRUE(model.warnings.empty());
+}
+
+TEST(Layers, UnknownKindIsRefused) {
+  EXPECT_SAYS(error_of(llama(R"("layer_types":["odd","odd","odd","odd"])")),
+              "layer type the string \"odd\" is not known");
+}
+
 }  // namespace
 }  // namespace hodometer
