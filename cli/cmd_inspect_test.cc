@@ -20,7 +20,7 @@ TEST(Inspect, ExplainsOneModel) {
   const Outcome outcome = hodo({"inspect", folder.path("my-llama")});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_TRUE(has(outcome.out, "llama, 32 layers"));
-  EXPECT_TRUE(has(outcome.out, "layers 0-31"));
+  EXPECT_TRUE(has(outcome.out, "0-31 (32)"));
   EXPECT_TRUE(has(outcome.out, "half_split: lanes (0,64) (1,65)"));
   EXPECT_TRUE(has(outcome.out, "0-127 of 128 lanes (64 pairs)"));
   EXPECT_TRUE(has(outcome.out, "6.283 to 20,470,000 positions"));

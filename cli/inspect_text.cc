@@ -22,7 +22,7 @@ std::string name_of(Enum value) {
 
 std::string method_text(const UseReport& use) {
   if (!use.schedule || *use.schedule == "default") return use.method;
-  return fmt::format("{}, {}", use.method, *use.schedule);
+  return fmt::format("{} {}", use.method, *use.schedule);
 }
 
 std::string mask_text(const UseReport& use) {
@@ -87,8 +87,7 @@ void add_pairs(const UseReport& use, Lines& lines) {
                           pairs.rotary_start + step + partner);
   }
   lines.add("pair layout", layout);
-  if (!pairs.layout_reason.empty())
-    lines.add("", "known from " + pairs.layout_reason, Style::faint);
+  if (!pairs.layout_reason.empty()) lines.add("", pairs.layout_reason, Style::faint);
   lines.add("lanes that turn", turning_text(pairs));
   if (pairs.num_axes > 1) lines.add("axes", fmt::format("{} numbers per position", pairs.num_axes));
   lines.add("wavelengths", waves_text(pairs.shortest_wavelength, pairs.longest_wavelength));
@@ -147,27 +146,24 @@ void add_bias(const BiasReport& bias, Lines& lines) {
 
 std::string parameters_text(const UseReport& use, const Console& console) {
   TextTable table(
-      {{"parameter", Align::left, 12}, {"value", Align::left, 12}, {"from", Align::left, 20}});
+      {{"parameter", Align::left, 16}, {"value", Align::left, 16}, {"from", Align::left, 24}});
   for (const ParameterReport& one : use.parameters) {
-    const bool assumed = one.origin == Origin::assumed;
-    std::string from = one.source;
-    if (assumed) from = fmt::format("ASSUMED: {}", from);
-    if (one.origin == Origin::architecture) from = fmt::format("known: {}", from);
-    table.add({one.name, one.value,
-               TextTable::Cell(from, assumed                      ? Style::caution
-                                     : one.origin == Origin::file ? Style::plain
-                                                                  : Style::faint)});
+    TextTable::Cell from(one.source);
+    if (one.origin == Origin::architecture) from.style = Style::faint;
+    if (one.origin == Origin::assumed) {
+      from = TextTable::Cell(fmt::format("ASSUMED: {}", one.source), Style::caution);
+    }
+    table.add({one.name, one.value, from});
   }
-  return table.empty() ? "" : table.text(console, 2);
+  return table.empty() ? "" : table.aligned_text(console, 2);
 }
 
 std::string use_text(const UseReport& use, const Console& console) {
   std::string text = console.styled(Style::heading, printable(use.name));
-  if (!use.layers.empty()) {
-    text += use.layers.size() == 1 ? "  layer " : "  layers ";
-    text += layers_text(use.layers);
-  }
   Lines lines(console);
+  if (!use.layers.empty()) {
+    lines.add("layers", fmt::format("{} ({})", layers_text(use.layers), use.layers.size()));
+  }
   lines.add("method", method_text(use));
   add_pairs(use, lines);
   if (use.rows) add_rows(*use.rows, lines);
@@ -183,7 +179,10 @@ std::string use_text(const UseReport& use, const Console& console) {
   if (use.trained_length) lines.add("trained length", grouped(*use.trained_length));
   lines.add("longest input", use.longest_input ? grouped(*use.longest_input)
                                                : std::string("the file sets no limit"));
-  return text + "\n" + lines.take() + parameters_text(use, console);
+  text += "\n";
+  text += lines.take();
+  if (!use.parameters.empty()) text += "\n";
+  return text + parameters_text(use, console);
 }
 
 /// Names that tell the files of one call apart: the file's, its folder's for a config.json, or the
@@ -191,13 +190,10 @@ std::string use_text(const UseReport& use, const Console& console) {
 std::vector<std::string> short_names(const std::vector<Inspected>& models) {
   std::vector<std::string> names;
   for (const Inspected& model : models) {
-    const std::filesystem::path path = std::filesystem::path(model.path).lexically_normal();
-    std::string name = (path.extension() == ".json" ? path.stem() : path.filename()).string();
-    if (path.filename() == "config.json" && path.has_parent_path()) {
-      name = path.parent_path().filename().string();
-    } else if (path.filename().empty() && path.has_parent_path()) {
-      name = path.parent_path().filename().string();
-    }
+    std::filesystem::path path = std::filesystem::path(model.path).lexically_normal();
+    if (path.filename().empty() || path.filename() == "config.json") path = path.parent_path();
+    std::string name = path.filename().string();
+    if (name.ends_with(".json")) name.resize(name.size() - 5);
     names.push_back(name.empty() ? model.path : name);
   }
   std::vector<std::string> result = names;
@@ -207,26 +203,25 @@ std::vector<std::string> short_names(const std::vector<Inspected>& models) {
   return result;
 }
 
-std::string lengths_text(const UseReport& use, const Console& console) {
-  const auto text = [&](int64_t length) {
-    return console.terminal() ? grouped(length) : fmt::format("{}", length);
+/// "8192>131072": trained length and longest input, where the two differ.
+std::string lengths_text(const UseReport& use) {
+  const auto text = [](const std::optional<int64_t>& length) {
+    return length ? fmt::format("{}", *length) : std::string("?");
   };
-  const std::string longest = use.longest_input ? text(*use.longest_input) : "";
-  if (!use.trained_length || use.trained_length == use.longest_input) return longest;
-  return text(*use.trained_length) + " > " + (longest.empty() ? "?" : longest);
+  if (!use.trained_length || use.trained_length == use.longest_input) {
+    return use.longest_input ? text(use.longest_input) : "";
+  }
+  return text(use.trained_length) + ">" + text(use.longest_input);
 }
 
-/// The one number or pair of numbers that tells uses of a method apart.
+/// The numbers that tell uses of a method apart.
 std::string detail_text(const UseReport& use) {
   std::vector<std::string> parts;
-  if (use.pairs) {
-    const PairsReport& pairs = *use.pairs;
-    parts.push_back(fmt::format("{}/{}", pairs.rotary_dim, pairs.head_dim));
-    if (pairs.longest_wavelength) {
-      parts.push_back(fmt::format("waves to {}", wavelength_text(*pairs.longest_wavelength)));
-    }
-    if (pairs.attention_factor != 1)
-      parts.push_back(fmt::format("x{}", factor_text(pairs.attention_factor)));
+  if (use.pairs && use.pairs->longest_wavelength) {
+    parts.push_back(fmt::format("waves to {:.3g}", *use.pairs->longest_wavelength));
+  }
+  if (use.pairs && use.pairs->attention_factor != 1) {
+    parts.push_back(fmt::format("x{:.4g}", use.pairs->attention_factor));
   }
   if (use.rows) {
     parts.push_back(use.rows->num_rows ? fmt::format("{} rows", *use.rows->num_rows)
@@ -239,8 +234,7 @@ std::string detail_text(const UseReport& use) {
   if (use.bias && use.bias->num_buckets) {
     parts.push_back(fmt::format("{} buckets", *use.bias->num_buckets));
   }
-  if (use.softmax_factor != 1)
-    parts.push_back(fmt::format("softmax x{}", factor_text(use.softmax_factor)));
+  if (use.softmax_factor != 1) parts.push_back(fmt::format("softmax x{:.4g}", use.softmax_factor));
   if (!use.logit_scale.empty()) parts.push_back("score factor");
   if (use.mask_size) {
     parts.push_back(
@@ -249,17 +243,35 @@ std::string detail_text(const UseReport& use) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string notes_text(const ModelReport& report, const UseReport& use) {
-  const auto assumed =
-      std::count_if(use.parameters.begin(), use.parameters.end(),
-                    [](const ParameterReport& one) { return one.origin == Origin::assumed; });
+std::string pairs_text(const UseReport& use) {
+  if (!use.pairs) return "";
+  return fmt::format("{} {}/{}", name_of(use.pairs->layout), use.pairs->rotary_dim,
+                     use.pairs->head_dim);
+}
+
+/// How much of a report is assumed or doubtful; empty when nothing is.
+std::string doubts_text(const ModelReport& report) {
+  int64_t assumed = 0;
+  for (const UseReport& use : report.uses) {
+    assumed +=
+        std::count_if(use.parameters.begin(), use.parameters.end(),
+                      [](const ParameterReport& one) { return one.origin == Origin::assumed; });
+  }
   std::vector<std::string> parts;
   if (assumed > 0) parts.push_back(fmt::format("{} assumed", assumed));
-  if (!report.warnings.empty() && &use == &report.uses.front()) {
-    parts.push_back(fmt::format("{} warning{}", report.warnings.size(),
-                                report.warnings.size() == 1 ? "" : "s"));
-  }
+  if (!report.warnings.empty()) parts.push_back(fmt::format("{} warned", report.warnings.size()));
   return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// A terminal has little room: "sliding" for sliding_attention, 52 for a list of 52 layers.
+std::string narrow_use_name(const std::string& name) {
+  constexpr std::string_view ending = "_attention";
+  return name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : name;
+}
+
+std::string narrow_layers(const std::vector<int64_t>& layers) {
+  const std::string text = layers_text(layers);
+  return text.size() <= 6 ? text : fmt::format("{} layers", layers.size());
 }
 
 }  // namespace
@@ -287,24 +299,26 @@ std::string comparison_text(const std::vector<Inspected>& models, const Console&
   TextTable table({{"model", Align::left, 12},
                    {"use", Align::left, 8},
                    {"layers", Align::left, 6},
-                   {"method", Align::left, 10},
-                   {"pairs", Align::left, 4},
+                   {"method", Align::left, 12},
+                   {"pairs", Align::left, 12},
                    {"numbers", Align::left, 12},
-                   {"longest input", Align::right, 8},
-                   {"notes", Align::left, 7}});
+                   {"longest input", Align::right},
+                   {"doubts", Align::left, 8}});
+  const bool narrow = console.terminal();
   const std::vector<std::string> names = short_names(models);
   for (size_t i = 0; i < models.size(); ++i) {
     const Result<ModelReport>& report = models[i].report;
     if (!report.ok()) {
-      table.add({names[i], TextTable::Cell("error", Style::bad), "", "", "",
-                 TextTable::Cell(report.error().message, Style::bad)});
+      table.add({names[i], TextTable::Cell("error", Style::bad),
+                 TextTable::Cell::rest_of_line(report.error().message, Style::bad)});
       continue;
     }
     for (const UseReport& use : report->uses) {
-      table.add({names[i], use.name, layers_text(use.layers), method_text(use),
-                 use.pairs ? name_of(use.pairs->layout) : "", detail_text(use),
-                 lengths_text(use, console),
-                 TextTable::Cell(notes_text(*report, use), Style::caution)});
+      const bool first = &use == &report->uses.front();
+      table.add({first || !narrow ? names[i] : "", narrow ? narrow_use_name(use.name) : use.name,
+                 narrow ? narrow_layers(use.layers) : layers_text(use.layers), method_text(use),
+                 pairs_text(use), detail_text(use), lengths_text(use),
+                 TextTable::Cell(first ? doubts_text(*report) : "", Style::caution)});
     }
     if (report->uses.empty()) table.add({names[i], "", "", "none"});
   }

@@ -16,8 +16,7 @@ struct Column {
   int least_width = 0;
 };
 
-/// Rows of text under titles. On a terminal the columns are aligned and cut to fit; elsewhere
-/// values are separated by tabs and whole.
+/// Rows of text under titles.
 class TextTable {
  public:
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -25,19 +24,29 @@ class TextTable {
   struct Cell {
     Cell(std::string cell_text, Style cell_style = Style::plain)  // NOLINT: a text is a cell
         : text(std::move(cell_text)), style(cell_style) {}
+    /// The last cell of its row, which may use the rest of the line.
+    static Cell rest_of_line(std::string cell_text, Style cell_style) {
+      Cell cell(std::move(cell_text), cell_style);
+      cell.takes_rest = true;
+      return cell;
+    }
     Cell(const char* cell_text) : text(cell_text) {}  // NOLINT: so is a literal
     std::string text;
     Style style = Style::plain;
+    bool takes_rest = false;
   };
 
   /// Missing cells at the end are empty.
   void add(std::vector<Cell> row);
   bool empty() const { return rows_.empty(); }
 
-  /// The table, `indent` spaces from the left on a terminal.
-  std::string text(const Console& console, int indent = 0) const;
+  /// Aligned and cut to fit on a terminal; elsewhere whole, separated by tabs.
+  std::string text(const Console& console) const;
+  /// Aligned wherever it goes, `indent` spaces from the left: part of a text for people.
+  std::string aligned_text(const Console& console, int indent) const;
 
  private:
+  std::vector<std::vector<Cell>> with_titles() const;
   std::vector<int> widths(const Console& console, int indent) const;
 
   std::vector<Column> columns_;

@@ -86,6 +86,15 @@ TEST(Numbers, SinusoidsHaveTheirRowsAndPadding) {
   EXPECT_EQ(numbers.rows[9], 0.0);
 }
 
+TEST(Numbers, FrequenciesNeedNoPositions) {
+  for (const char* spec : {plain, R"({"method":"sinusoidal","dim":4,"layout":"interleaved"})"}) {
+    const MethodNumbers numbers = numbers_of(spec);
+    EXPECT_EQ(numbers.inv_freq, (std::vector<double>{1, 0.01}));
+    EXPECT_TRUE(numbers.cos.empty());
+    EXPECT_TRUE(numbers.rows.empty());
+  }
+}
+
 TEST(Numbers, SaysWhatItRefuses) {
   NumbersRequest many;
   many.positions = {std::vector<int64_t>(size_t{1} << 23)};
