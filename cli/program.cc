@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/usage.h"
+#include "hodometer/kernels/target.h"
 
 namespace hodometer::cli {
 namespace {
@@ -62,6 +63,10 @@ ExitCode run_program(int argc, const char* const* argv) {
   Console console = Console::of_this_process();
   const Program program = make_program();
   CLI::App& app = *program.app;
+  if (const Status target = check_target_request(); !target.ok()) {
+    console.complain(fmt::format("hodo: {}", target.error().message));
+    return ExitCode::usage;
+  }
   if (argc < 2) {
     console.complain(help_text(app));
     return ExitCode::usage;

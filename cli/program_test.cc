@@ -32,6 +32,14 @@ TEST(Program, HelpBeginsWithAnExampleAndNamesEveryVerb) {
   }
 }
 
+TEST(Program, AnUnknownInstructionSetIsNamed) {
+  const Outcome outcome = hodo({"table", "--spec", alibi}, "", {{"HODO_TARGET", "AVX99"}});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_TRUE(has(outcome.err, "HODO_TARGET: no instruction set \"AVX99\""));
+  EXPECT_TRUE(has(outcome.err, "EMU128"));
+}
+
 TEST(Program, WrongCommandLinesAreUsageErrors) {
   const std::vector<std::vector<std::string>> wrong = {
       {},

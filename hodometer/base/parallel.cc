@@ -1,8 +1,10 @@
 #include "hodometer/base/parallel.h"
 
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <memory>
 
 namespace hodometer {
@@ -18,13 +20,17 @@ class Serial final : public Executor {
 
 class Tbb final : public Executor {
  public:
-  explicit Tbb(int threads) : arena_(threads > 0 ? threads : tbb::task_arena::automatic) {}
-  int threads() const override { return arena_.max_concurrency(); }
+  // An arena wider than the machine has oneTBB print a warning; work is still split as was asked.
+  explicit Tbb(int threads)
+      : threads_(threads > 0 ? threads : tbb::info::default_concurrency()),
+        arena_(std::min(threads_, tbb::info::default_concurrency())) {}
+  int threads() const override { return threads_; }
   void run(int64_t tasks, TaskRef body) override {
     arena_.execute([&] { tbb::parallel_for(int64_t{0}, tasks, body); });
   }
 
  private:
+  int threads_;
   tbb::task_arena arena_;
 };
 

@@ -30,6 +30,12 @@ Status check(const T5Bias& spec) {
                  fmt::format("relative_attention_num_buckets is {}: expected at most 1048576",
                              spec.relative_attention_num_buckets)};
   }
+  if (spec.bidirectional && spec.relative_attention_num_buckets % 2 != 0) {
+    return Error{ErrorKind::bad_input,
+                 fmt::format("relative_attention_num_buckets is {}: expected an even number where "
+                             "the bias is bidirectional (half of them for each direction)",
+                             spec.relative_attention_num_buckets)};
+  }
   // Half the buckets of a direction are one distance each; the rest grow up to the maximum.
   return check_at_least("relative_attention_max_distance", spec.relative_attention_max_distance,
                         buckets_per_direction(spec) / 2 + 1);

@@ -78,5 +78,16 @@ TEST(T5Bias, RefusesWhatHasNoBuckets) {
   EXPECT_NE(refusal(R"({"method":"t5_bias","num_heads":8})"), "accepted");
 }
 
+// Half of 33 buckets is no number: the last row of the learned table would be left over in silence.
+TEST(T5Bias, RefusesAnOddNumberOfBucketsForTwoDirections) {
+  EXPECT_NE(refusal(R"({"method":"t5_bias","num_heads":8,"relative_attention_num_buckets":33,
+                        "bidirectional":true})")
+                .find("relative_attention_num_buckets is 33: expected an even number"),
+            std::string::npos);
+  EXPECT_EQ(refusal(R"({"method":"t5_bias","num_heads":8,"relative_attention_num_buckets":33,
+                        "bidirectional":false})"),
+            "accepted");
+}
+
 }  // namespace
 }  // namespace hodometer

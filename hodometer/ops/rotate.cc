@@ -44,8 +44,11 @@ struct Rotation {
   const PositionView& positions;
   const RotateOptions& options;
 
-  HeadBlock block(size_t tensor, const TokenRun& run, bool first_pass) const {
-    const HeadsView& source = first_pass ? from[tensor] : to[tensor];
+  // The first rotation of a run reads `from`, whatever follows turns `to` in place.
+  using Sources = std::span<const HeadsView>;
+
+  HeadBlock block(Sources sources, size_t tensor, const TokenRun& run) const {
+    const HeadsView& source = sources[tensor];
     const HeadsView& target = to[tensor];
     HeadBlock made;
     made.dtype = target.dtype;
@@ -62,24 +65,24 @@ struct Rotation {
     return made;
   }
 
-  void turn(const AngleRows& rows, const PairLanes& lanes, const TokenRun& run,
-            bool first_pass) const {
+  void turn(Sources sources, const AngleRows& rows, const PairLanes& lanes,
+            const TokenRun& run) const {
     constexpr size_t at_once = 8;
     std::array<HeadBlock, at_once> blocks;
     for (size_t tensor = 0; tensor < to.size(); tensor += at_once) {
       const size_t count = std::min(at_once, to.size() - tensor);
-      for (size_t k = 0; k < count; ++k) blocks[k] = block(tensor + k, run, first_pass);
+      for (size_t k = 0; k < count; ++k) blocks[k] = block(sources, tensor + k, run);
       rotate_pairs(rows, options.direction, lanes, std::span(blocks).first(count));
     }
   }
 
   void turn_all(const TokenRun& run) const {
-    bool first_pass = true;
+    Sources sources = from;
     for (const RotationPlan& rotation : plan.rotations) {
       const bool forward = options.direction == Direction::forward;
       const double magnitude = forward ? rotation.magnitude : 1 / rotation.magnitude;
       if (rotation.decay) {
-        turn_with_decay(rotation, static_cast<float>(magnitude), run, first_pass);
+        turn_with_decay(sources, rotation, static_cast<float>(magnitude), run);
       } else {
         AngleRows rows =
             internal::angle_rows(rotation.angles, plan.angle_mode, 0, rotation.num_pairs());
@@ -87,15 +90,16 @@ struct Rotation {
         rows.positions = internal::positions_of(positions, run);
         rows.axes = rotation.axis.empty() ? nullptr : rotation.axis.data();
         rows.magnitude = static_cast<float>(magnitude);
-        turn(rows, internal::pair_lanes(rotation, 0), run, first_pass);
+        turn(sources, rows, internal::pair_lanes(rotation, 0), run);
       }
-      first_pass = false;
+      sources = to;
     }
-    if (first_pass) turn({run.count, 0, {}, {}, nullptr, 1, nullptr, 0}, {}, run, true);
+    // Without a rotation the heads are only carried over.
+    if (plan.rotations.empty()) turn(from, {run.count, 0, {}, {}, nullptr, 1, nullptr, 0}, {}, run);
   }
 
-  void turn_with_decay(const RotationPlan& rotation, float magnitude, const TokenRun& run,
-                       bool first_pass) const {
+  void turn_with_decay(Sources sources, const RotationPlan& rotation, float magnitude,
+                       const TokenRun& run) const {
     const bool grows =
         (*options.role == HeadRole::query) == (options.direction == Direction::forward);
     internal::for_each_decay_tile(
@@ -107,7 +111,7 @@ struct Rotation {
           rows.magnitude = magnitude;
           rows.decay = decay;
           rows.decay_stride = pairs;
-          turn(rows, internal::pair_lanes(rotation, begin), tile, first_pass && begin == 0);
+          turn(begin == 0 ? sources : to, rows, internal::pair_lanes(rotation, begin), tile);
         });
   }
 };

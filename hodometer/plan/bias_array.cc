@@ -39,7 +39,7 @@ Result<BiasArray> make_bias_array(const DistanceBias& bias, std::span<const floa
     for (int64_t head = 0; head < bias.num_heads; ++head) {
       array.values[static_cast<size_t>(head * array.num_distances + i)] =
           learned ? table[static_cast<size_t>(row + head)]
-                  : static_cast<float>(-bias.slopes[static_cast<size_t>(head)] * reach);
+                  : static_cast<float>(0.0 - bias.slopes[static_cast<size_t>(head)] * reach);
     }
   }
   return array;

@@ -24,6 +24,7 @@ TEST(BiasArray, AlibiIsNeverPositiveAndFallsWithDistance) {
   EXPECT_EQ(array->at(0, 131071), -65535.5f);
   for (int64_t head = 0; head < 12; ++head) {
     EXPECT_EQ(array->at(head, 0), 0.0f);
+    EXPECT_FALSE(std::signbit(array->at(head, 0)));
     for (int64_t distance = 1; distance < 131072; distance += 997) {
       EXPECT_LT(array->at(head, distance), array->at(head, distance - 1));
     }
