@@ -12,16 +12,16 @@ namespace hodometer {
 /// The heads of a run of tokens. Strides are in elements and may have any sign; lane 0 of head h of
 /// token i is at i * token_stride + h * head_stride. No alignment is needed.
 struct HeadBlock {
-  DType dtype = DType::float32;
-  int64_t heads = 0;
-  int64_t head_dim = 0;
-  const void* src = nullptr;
-  int64_t src_token_stride = 0;
-  int64_t src_head_stride = 0;
+  DType dtype;
+  int64_t heads;
+  int64_t head_dim;
+  const void* src;
+  int64_t src_token_stride;
+  int64_t src_head_stride;
   /// Equal to src, with equal strides, for a rotation in place; else it must not overlap src.
-  void* dst = nullptr;
-  int64_t dst_token_stride = 0;
-  int64_t dst_head_stride = 0;
+  void* dst;
+  int64_t dst_token_stride;
+  int64_t dst_head_stride;
 };
 
 /// Which lanes of a head turn together: pair j is made of lanes

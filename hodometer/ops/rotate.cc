@@ -50,19 +50,17 @@ struct Rotation {
   HeadBlock block(Sources sources, size_t tensor, const TokenRun& run) const {
     const HeadsView& source = sources[tensor];
     const HeadsView& target = to[tensor];
-    HeadBlock made;
-    made.dtype = target.dtype;
-    made.heads = target.heads;
-    made.head_dim = target.head_dim;
-    made.src = element(static_cast<const char*>(source.data), source.dtype,
-                       run.offset(source.batch_stride, source.length_stride));
-    made.src_token_stride = run.stride(source.batch_stride, source.length_stride);
-    made.src_head_stride = source.head_stride;
-    made.dst = element(static_cast<char*>(target.data), target.dtype,
-                       run.offset(target.batch_stride, target.length_stride));
-    made.dst_token_stride = run.stride(target.batch_stride, target.length_stride);
-    made.dst_head_stride = target.head_stride;
-    return made;
+    return {.dtype = target.dtype,
+            .heads = target.heads,
+            .head_dim = target.head_dim,
+            .src = element(static_cast<const char*>(source.data), source.dtype,
+                           run.offset(source.batch_stride, source.length_stride)),
+            .src_token_stride = run.stride(source.batch_stride, source.length_stride),
+            .src_head_stride = source.head_stride,
+            .dst = element(static_cast<char*>(target.data), target.dtype,
+                           run.offset(target.batch_stride, target.length_stride)),
+            .dst_token_stride = run.stride(target.batch_stride, target.length_stride),
+            .dst_head_stride = target.head_stride};
   }
 
   void turn(Sources sources, const AngleRows& rows, const PairLanes& lanes,

@@ -51,23 +51,23 @@ void for_each_run(int64_t batch, int64_t length, int64_t bytes_per_token, int64_
   const int64_t rows = across ? 1 : batch;
   const int64_t tokens = across ? batch : length;
   int64_t tile = std::min(most_tokens, tokens);
-  const bool parallel = rows * tokens > least_parallel_bytes / bytes_per_token &&
-                        rows * tokens > 1 && executor.threads() > 1;
-  if (parallel) {
-    tile = std::min(tile, std::max<int64_t>(1, task_bytes / bytes_per_token));
-  }
-  const int64_t tiles = (tokens - 1) / tile + 1;
-  const auto task = [&](int64_t index) {
-    const int64_t row = index / tiles;
-    const int64_t begin = index % tiles * tile;
+  const auto run = [&](int64_t row, int64_t begin) {
     const int64_t count = std::min(tile, tokens - begin);
     body(across ? TokenRun{begin, 0, count, true} : TokenRun{row, begin, count, false});
   };
-  if (parallel) {
-    executor.run(rows * tiles, task);
-  } else {
-    for (int64_t index = 0; index < rows * tiles; ++index) task(index);
+  // One token must not wait for a division.
+  const bool parallel = rows * tokens > 1 && executor.threads() > 1 &&
+                        rows * tokens > least_parallel_bytes / bytes_per_token;
+  if (!parallel) {
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t begin = 0; begin < tokens; begin += tile) run(row, begin);
+    }
+    return;
   }
+  tile = std::min(tile, std::max<int64_t>(1, task_bytes / bytes_per_token));
+  const int64_t tiles = (tokens - 1) / tile + 1;
+  const auto task = [&](int64_t index) { run(index / tiles, index % tiles * tile); };
+  executor.run(rows * tiles, task);
 }
 
 /// The positions of a run as kernels take them. They point into `view`, which must outlive them.
