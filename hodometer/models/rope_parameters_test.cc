@@ -223,6 +223,19 @@ TEST(Window, TrainedLengthAndWindowAreTwoNumbers) {
   EXPECT_TRUE(model.warnings.empty());
 }
 
+// The length of the file is the extended one already: times the factor it would be 5242880.
+TEST(Window, ExtendedLengthIsNotMultipliedAgain) {
+  const auto longest = [](std::string_view original) {
+    const auto model = read(fmt::format(R"({{"model_type":"llama","head_dim":64,
+        "max_position_embeddings":131072,"rope_scaling":{{"type":"deepseek_yarn","factor":40{}}}}})",
+                                        original));
+    EXPECT_EQ(warns(model, "131072"), !original.empty());
+    return attention(model).longest_input;
+  };
+  EXPECT_EQ(longest(R"(,"original_max_position_embeddings":4096)"), 163840);
+  EXPECT_EQ(longest(""), 131072);
+}
+
 // The weight of the plain part is no factor of the length.
 TEST(YarnFactors, WeightOfThePlainPartIsNotTheFactor) {
   const std::string block = R"("rope_scaling":{"rope_type":"yarn","factor":64,
