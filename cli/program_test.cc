@@ -164,5 +164,23 @@ TEST(Program, ManualPageKnowsEveryVerb) {
   for (const std::string& verb : verbs) EXPECT_TRUE(has(outcome.out, ".SS hodo " + verb));
 }
 
+// An option that some document names and that no longer exists does not do nothing.
+TEST(Program, OptionsForScalingWorkOrAreRefused) {
+  const Folder folder;
+  const std::string plain = R"({"model_type":"llama","head_dim":128,"num_hidden_layers":1,
+      "max_position_embeddings":4096)";
+  const std::string path =
+      folder.file("config.json", plain + R"(,"rope_scaling":{"type":"linear","factor":2.0}})");
+  const Outcome refused = hodo({"table", path, "--rotary_scaling", "linear", "2.0"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_TRUE(has(refused.err, "--rotary_scaling")) << refused.err;
+  const auto first_pair = [](const Outcome& outcome) {
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.json()["uses"].at(0)["inv_freq"].at(0).get<double>();
+  };
+  EXPECT_EQ(first_pair(hodo({"table", "--json", path})), 0.5);
+  EXPECT_EQ(first_pair(hodo({"table", "--json", folder.file("plain.json", plain + "}")})), 1.0);
+}
+
 }  // namespace
 }  // namespace hodometer::cli::testing

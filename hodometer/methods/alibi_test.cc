@@ -81,5 +81,51 @@ TEST(Alibi, AgreesWithBloomAndMpt) {
   EXPECT_GT(compared, 1000);
 }
 
+// One geometric series over all heads: wrong from the first head on.
+TEST(Alibi, OneSeriesForTwelveHeadsIsNotTheDefault) {
+  const auto slopes = slopes_of(R"("num_heads":12)");
+  EXPECT_EQ(slopes[0], 0.5);
+  EXPECT_EQ(slopes[7], 1.0 / 256);
+  EXPECT_NEAR(slopes[8], 0.707107, 5e-7);
+  EXPECT_NEAR(slopes[11], 0.088388, 5e-7);
+  EXPECT_NE(slopes, slopes_of(R"("num_heads":12,"slope_series":"one_series")"));
+}
+
+// The exponent h in place of h + 1 gives the first head slope 1.
+TEST(Alibi, ExponentBeginsAtOne) {
+  const auto slopes = slopes_of(R"("num_heads":8)");
+  EXPECT_EQ(slopes.front(), 0.5);
+  EXPECT_EQ(slopes.back(), 0.00390625);
+}
+
+// A slip in the second series crashed at 6 heads.
+TEST(Alibi, SixHeadsHaveSixSlopes) {
+  EXPECT_EQ(slopes_of(R"("num_heads":6)"),
+            (std::vector<double>{0.25, 0.0625, 0.015625, 0.00390625, 0.5, 0.125}));
+}
+
+// Heads added so that ranks divide evenly: the first 66 keep their slopes, the padding has none.
+TEST(Alibi, PaddedHeadsDoNotChangeTheOthers) {
+  auto padded = slopes_of(R"("num_heads":66)");
+  padded.resize(72, 0.0);
+  std::string text;
+  for (const double slope : padded) text += Json(slope).dump() + ",";
+  text.pop_back();
+  const auto got = slopes_of("\"num_heads\":72,\"slopes\":[" + text + "]");
+  EXPECT_EQ(got, padded);
+  EXPECT_NEAR(got[64], 0.957603, 5e-7);
+  EXPECT_NEAR(got[65], 0.878126, 5e-7);
+  EXPECT_EQ(got[71], 0.0);
+}
+
+// The second of two ranks with 8 of 16 heads, and what it gets from its own head count.
+TEST(Alibi, SecondRankDoesNotBeginAnew) {
+  const std::vector<double> right = {0.044194, 0.03125,  0.022097, 0.015625,
+                                     0.011049, 0.007813, 0.005524, 0.003906};
+  const auto whole = slopes_of(R"("num_heads":16)");
+  for (size_t h = 0; h < 8; ++h) EXPECT_NEAR(whole[8 + h], right[h], 6e-7) << h;
+  EXPECT_EQ(slopes_of(R"("num_heads":8)")[0], 0.5);
+}
+
 }  // namespace
 }  // namespace hodometer

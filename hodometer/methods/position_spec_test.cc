@@ -107,5 +107,57 @@ TEST(PositionSpec, NumbersThatAreWholeAreIntegers) {
   EXPECT_FALSE(parse_spec(R"({"method":"shaw","max_distance":true})").ok());
 }
 
+// A flag with opposite defaults in two functions of one library: here the pairing is always said.
+TEST(PositionSpec, PairingHasNoDefault) {
+  for (const std::string members : {
+           R"("method":"rotary","head_dim":8,"base":10000)",
+           R"("method":"mrope","head_dim":8,"base":10000,"mrope_section":[2,1,1],)"
+           R"("section_layout":"chunked")",
+           R"("method":"axial_rotary","head_dim":8,"base":10000,"axis_layout":"blocks")",
+           R"("method":"xpos","head_dim":8,"base":10000)",
+       }) {
+    const auto unsaid = parse_spec("{" + members + "}");
+    ASSERT_FALSE(unsaid.ok()) << members;
+    EXPECT_NE(unsaid.error().message.find("missing member \"layout\""), std::string::npos)
+        << unsaid.error().message;
+    EXPECT_FALSE(parse_spec("{" + members + R"(,"layout":true})").ok());
+    for (const char* layout : {"half_split", "interleaved"}) {
+      EXPECT_TRUE(parse_spec("{" + members + R"(,"layout":")" + layout + "\"}").ok()) << members;
+    }
+  }
+}
+
+// Something that knows a base only would run a scaled model unscaled: it refuses by name.
+TEST(PositionSpec, MethodThatKnowsABaseOnlyRefusesAScaling) {
+  const auto spec = parse_spec(
+      R"({"method":"axial_rotary","head_dim":8,"layout":"half_split","base":10000,
+          "axis_layout":"blocks","schedule":{"rope_type":"llama3","factor":8,
+          "low_freq_factor":1,"high_freq_factor":4,"original_max_position_embeddings":8192}})");
+  ASSERT_FALSE(spec.ok());
+  EXPECT_NE(spec.error().message.find("unknown member \"schedule\""), std::string::npos)
+      << spec.error().message;
+}
+
+// Frequencies without the magnitude, and a scale of the query that steps every 8192 positions: a
+// clean-up that loses one of them.
+TEST(PositionSpec, MagnitudeSwitchedOffAndQueryScaleStandTogether) {
+  const auto spec = parse_spec(
+      R"({"method":"rotary","head_dim":128,"layout":"interleaved","base":1000000,
+          "schedule":{"rope_type":"yarn","factor":36,"original_max_position_embeddings":8192,
+          "beta_fast":32,"beta_slow":1,"attention_factor":1.0},
+          "logit_scale":[{"rule":"temperature","beta":0.1,"floor_scale":8192,"offset":0}]})");
+  ASSERT_TRUE(spec.ok()) << spec.error().message;
+  const auto list = actions(*spec, 1);
+  ASSERT_TRUE(list.ok());
+  ASSERT_EQ(list->size(), 2u);
+  const auto& rotation = std::get<RotatePairs>(list->at(0));
+  EXPECT_EQ(rotation.magnitude, 1.0);
+  EXPECT_NEAR(rotation.inv_freq[63].to_double() * 36, 1.2409377607517197e-06, 1e-17);
+  const auto& scale = std::get<LogitScale>(list->at(1));
+  EXPECT_EQ(scale.at(0), 1.0);
+  EXPECT_EQ(scale.at(8191), 1.0);
+  EXPECT_NEAR(scale.at(8192), 1.0693147, 5e-8);
+}
+
 }  // namespace
 }  // namespace hodometer

@@ -69,5 +69,33 @@ TEST(Rotary, SlicesLieInsideTheHead) {
             "accepted");
 }
 
+// An example that asks for three lanes: lanes turn in pairs, and two of them make one pair.
+TEST(Rotary, OddWidthHasALaneWithoutAPartner) {
+  const std::string head = R"({"method":"rotary","head_dim":4,"layout":"half_split","base":10000,)";
+  EXPECT_NE(refusal(head + R"("rotary_dim":3})").find("rotary_dim is 3: expected an even number"),
+            std::string::npos);
+  EXPECT_EQ(action_of<RotatePairs>(head + R"("rotary_dim":2})").inv_freq.size(), 1u);
+}
+
+// A table made for the whole head where a part of it turns.
+TEST(Rotary, TableIsAsWideAsThePartThatTurns) {
+  for (const auto& [width, pairs] : {std::pair{0, 0u}, {2, 1u}, {4, 2u}, {6, 3u}, {8, 4u}}) {
+    const auto rotation = action_of<RotatePairs>(
+        R"({"method":"rotary","head_dim":8,"layout":"half_split","base":10000,"rotary_dim":)" +
+        std::to_string(width) + "}");
+    EXPECT_EQ(rotation.inv_freq.size(), pairs);
+    EXPECT_EQ(rotation.head_dim, 8);
+  }
+}
+
+// The angle is the position times the frequency in radians; no pi is missing.
+TEST(Rotary, AngleIsInRadians) {
+  const auto rotation = action_of<RotatePairs>(
+      R"({"method":"rotary","head_dim":128,"layout":"half_split","base":10000})");
+  EXPECT_EQ(7 * rotation.inv_freq[0].to_double(), 7.0);
+  EXPECT_NEAR(2 * M_PI / rotation.inv_freq[0].to_double(), 6.283185307, 5e-10);
+  EXPECT_NEAR(2 * M_PI / rotation.inv_freq[63].to_double(), 54410, 0.5);
+}
+
 }  // namespace
 }  // namespace hodometer

@@ -91,5 +91,36 @@ TEST(Sinusoidal, RefusesWhatHasNoValue) {
             "accepted");
 }
 
+// Odd columns use the exponent of the even column before them: a pair shares a frequency.
+TEST(Sinusoidal, ColumnsOfAPairShareTheirFrequency) {
+  for (int64_t position : {1, 7, 1000}) {
+    const auto row = row_of(R"("dim":8,"layout":"interleaved")", position);
+    for (size_t i = 0; i < 4; ++i) {
+      const double angle =
+          static_cast<double>(position) * std::pow(1e4, -2 * static_cast<double>(i) / 8);
+      EXPECT_NEAR(row[2 * i], std::sin(angle), 1e-12) << i;
+      EXPECT_NEAR(row[2 * i + 1], std::cos(angle), 1e-12) << i;
+    }
+  }
+}
+
+// Wrong frequencies make a Gram matrix that is not banded.
+TEST(Sinusoidal, GramMatrixOfSixtyFourIsConstantAlongDiagonals) {
+  std::vector<std::vector<double>> rows;
+  for (int64_t position = 0; position < 64; ++position) {
+    rows.push_back(row_of(R"("dim":64,"layout":"interleaved")", position));
+  }
+  const auto dot = [&](size_t m, size_t n) {
+    double sum = 0;
+    for (size_t i = 0; i < 64; ++i) sum += rows[m][i] * rows[n][i];
+    return sum;
+  };
+  for (size_t distance = 0; distance < 64; ++distance) {
+    for (size_t m = 0; m + distance < 64; ++m) {
+      ASSERT_NEAR(dot(m, m + distance), dot(0, distance), 1e-11) << m << " " << distance;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hodometer

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -87,6 +88,19 @@ TEST(T5Bias, RefusesAnOddNumberOfBucketsForTwoDirections) {
   EXPECT_EQ(refusal(R"({"method":"t5_bias","num_heads":8,"relative_attention_num_buckets":33,
                         "bidirectional":false})"),
             "accepted");
+}
+
+// Rounding the logarithm in place of truncating it moves 43 of the distances below 2000.
+TEST(T5Bias, BucketsTruncateAndDoNotRound) {
+  const auto bias = bias_of(32, 128, true);
+  int moved = 0;
+  for (int64_t distance = 1; distance < 2000; ++distance) {
+    const double log_part = std::log(static_cast<double>(distance) / 8) / std::log(16.0) * 8;
+    const auto rounded =
+        distance < 8 ? distance : std::min<int64_t>(15, 8 + std::llround(log_part));
+    moved += rounded != bias.bucket(distance);
+  }
+  EXPECT_EQ(moved, 43);
 }
 
 }  // namespace

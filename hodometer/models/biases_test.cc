@@ -25,5 +25,16 @@ TEST(Biases, BaichuanIsTwoModels) {
   EXPECT_SAYS(error_of(json(2048)), "no key tells which");
 }
 
+// Cross-attention was given the decoder's bias, which the model does not have.
+TEST(Biases, CrossAttentionOfT5HasNone) {
+  const auto model = read(R"({"model_type":"t5","d_model":512,"num_heads":8,"num_layers":6,
+      "relative_attention_num_buckets":32})");
+  EXPECT_EQ(method_name(use_named(model, "cross_attention").spec), "nope");
+  const auto& encoder = std::get<T5Bias>(use_named(model, "encoder").spec.method);
+  const auto& decoder = std::get<T5Bias>(use_named(model, "decoder").spec.method);
+  EXPECT_TRUE(encoder.bidirectional);
+  EXPECT_FALSE(decoder.bidirectional);
+}
+
 }  // namespace
 }  // namespace hodometer

@@ -170,5 +170,25 @@ TEST(Mutations, OfManyKeysNeverCrash) {
   });
 }
 
+// One family turns adjacent lanes where another of the same shape turns halves, and no key says so:
+// the text stays fluent.
+TEST(Pairing, IsTakenFromNoOtherFamilyOfTheSameShape) {
+  const std::string rest = R"(,"head_dim":128,"max_position_embeddings":8192})";
+  const auto cohere = read(R"({"model_type":"cohere")" + rest);
+  const auto llama_like = read(R"({"model_type":"llama")" + rest);
+  EXPECT_EQ(rotation(attention(cohere)).layout, PairLayout::interleaved);
+  EXPECT_EQ(rotation(attention(llama_like)).layout, PairLayout::half_split);
+  EXPECT_FALSE(attention(cohere).layout_reason.empty());
+}
+
+// A native parameter file that names no model: its switch for the magnitude must not be lost.
+TEST(Refusals, ParametersOfAnotherFormatAreNotHalfRead) {
+  EXPECT_SAYS(error_of(R"({"dim":5120,"head_dim":128,"rope_theta":1000000.0,
+      "yarn":{"factor":36,"alpha":1,"beta":32,"original_max_position_embeddings":8192,
+      "apply_scale":false},
+      "llama_4_scaling":{"beta":0.1,"original_max_position_embeddings":8192}})"),
+              "model_type is missing");
+}
+
 }  // namespace
 }  // namespace hodometer

@@ -74,5 +74,27 @@ TEST(Layers, UnknownKindIsRefused) {
               "layer type the string \"odd\" is not known");
 }
 
+// With two bases a table has an axis of 2, which was once read as the width of a head.
+TEST(Layers, TwoBasesDoNotChangeTheWidth) {
+  const auto model = read(R"({"model_type":"gemma3_text","head_dim":128,"num_hidden_layers":6,
+      "rope_theta":1000000.0,"rope_local_base_freq":10000.0})");
+  for (const std::string_view name : {"full_attention", "sliding_attention"}) {
+    EXPECT_EQ(rotation(use_named(model, name)).head_dim, 128) << name;
+    EXPECT_EQ(rotation(use_named(model, name)).rotary_dim, 128) << name;
+    EXPECT_EQ(rotation(use_named(model, name)).inv_freq.size(), 64u) << name;
+  }
+}
+
+// Every fourth layer without rotation, asked for by a family that has no other sign of it.
+TEST(Layers, EveryFourthLayerOfSmolLm3DoesNotTurn) {
+  const auto model = read(R"({"model_type":"smollm3","head_dim":128,"num_hidden_layers":8,
+      "no_rope_layers":[1,1,1,0,1,1,1,0],"no_rope_layer_interval":4})");
+  std::vector<int64_t> still;
+  for (const PositionUse& use : model.uses) {
+    if (std::holds_alternative<Nope>(use.spec.method)) still = use.layers;
+  }
+  EXPECT_EQ(still, (std::vector<int64_t>{3, 7}));
+}
+
 }  // namespace
 }  // namespace hodometer

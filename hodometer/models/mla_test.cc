@@ -25,7 +25,9 @@ TEST(Layers, SparseIndexerPairsInItsOwnWay) {
   const auto model = read(R"({"model_type":"deepseek_v32","max_position_embeddings":4096})");
   EXPECT_EQ(rotation(attention(model)).layout, PairLayout::interleaved);
   EXPECT_EQ(rotation(attention(model)).rotary_start, 128);
+  EXPECT_EQ(rotation(attention(model)).rotary_dim, 64);
   EXPECT_EQ(rotation(use_named(model, "indexer")).layout, PairLayout::half_split);
+  EXPECT_EQ(rotation(use_named(model, "indexer")).rotary_dim, 64);
   EXPECT_EQ(rotation(use_named(model, "indexer")).rotary_start, 0);
 }
 

@@ -84,5 +84,89 @@ TEST(PartialRotary, PartThatThePublishedCodeIgnoresIsRefused) {
   EXPECT_SAYS(error_of(llama(R"("partial_rotary_factor":0.5)")), "does not read it");
 }
 
+// Every field is copied but the base, and 10000 is filled in: texts of 1000 tokens fall apart.
+TEST(Base, OfTheFileIsNotReplacedByTheCustomaryOne) {
+  const auto model = read(llama(R"("rope_theta":500000)"));
+  EXPECT_EQ(std::get<Rotary>(attention(model).spec.method).base, 500000);
+  bool found = false;
+  for (const Setting& value : attention(model).settings) {
+    found |= value.name == "base" && value.origin == Origin::file && value.source == "rope_theta";
+  }
+  EXPECT_TRUE(found);
+  EXPECT_TRUE(warns(read(llama(R"("rope_thetas":500000)")), "rope_thetas is not read"));
+}
+
+// A base written into a kernel: 10 rad in place of 1 rad at position 1000.
+TEST(Base, IsReadWhateverTheFamilyUses) {
+  const auto model = read(llama(R"("rope_theta":1000000.0)"));
+  EXPECT_NEAR(1000 * inv_freq(attention(model), 32), 1.0, 1e-12);
+}
+
+// 1000 for 1000000, from a tutorial: digits and fragments come out.
+TEST(Base, SlipInTheScalingBlockContradictsTheFile) {
+  const std::string message = error_of(llama(R"("rope_theta":1000000,"rope_scaling":{
+      "rope_type":"yarn","rope_theta":1000,"factor":4,"original_max_position_embeddings":32768})"));
+  EXPECT_SAYS(message, "rope_scaling.rope_theta is 1000");
+  EXPECT_SAYS(message, "rope_theta is 1000000");
+}
+
+// One family's 1000000 written for every model whose file has no base.
+TEST(Base, MissingOneIsThatOfTheFamilyAndNotOfAnother) {
+  const auto llama2 = read(R"({"model_type":"llama","hidden_size":4096,"num_attention_heads":32,
+      "max_position_embeddings":4096})");
+  EXPECT_EQ(std::get<Rotary>(attention(llama2).spec.method).base, 10000);
+}
+
+// Keys of a custom class that arrive in another place than the class's own.
+TEST(Base, OldKeysOfACustomClassAreReadFromTheFile) {
+  const std::string custom =
+      R"("auto_map":{"AutoConfig":"configuration_custom.CustomConfig"},"my_option":3)";
+  const auto old_form = read(
+      llama(custom + R"(,"rope_theta":500000.0,"rope_scaling":{"type":"linear","factor":2.0})"));
+  const auto new_form = read(llama(
+      custom + R"(,"rope_parameters":{"rope_type":"linear","factor":2.0,"rope_theta":500000.0})"));
+  EXPECT_EQ(spec_text(attention(old_form).spec), spec_text(attention(new_form).spec));
+  EXPECT_EQ(std::get<Rotary>(attention(old_form).spec.method).base, 500000);
+  EXPECT_NEAR(inv_freq(attention(old_form), 0), 0.5, 0);
+}
+
+// A class copied from a full-rotary model makes a table of 4 pairs where 2 turn.
+TEST(PartialRotary, TableIsAsWideAsThePartThatTurns) {
+  const auto model = read(R"({"model_type":"gpt_neox","hidden_size":32,"num_attention_heads":4,
+      "rotary_pct":0.5})");
+  EXPECT_EQ(rotation(attention(model)).rotary_dim, 4);
+  EXPECT_EQ(rotation(attention(model)).inv_freq.size(), 2u);
+  EXPECT_EQ(rotation(attention(model)).head_dim, 8);
+}
+
+// Only one spelling was read: 128 lanes turned where 64 should.
+TEST(PartialRotary, NoSpellingIsPassedOver) {
+  const auto width = [](std::string_view member) {
+    return rotation(
+               attention(read(fmt::format(
+                   R"({{"model_type":"gpt_neox","hidden_size":512,"num_attention_heads":4,{}}})",
+                   member))))
+        .rotary_dim;
+  };
+  for (const std::string_view member :
+       {R"("rotary_pct":0.5)", R"("partial_rotary_factor":0.5)", R"("rope_pct":0.5)",
+        R"("rotary_percent":0.5)", R"("rope_parameters":{"partial_rotary_factor":0.5})"}) {
+    EXPECT_EQ(width(member), 64) << member;
+  }
+  EXPECT_EQ(
+      rotation(attention(read(R"({"model_type":"minimax_m2","head_dim":128,"rotary_dim":64})")))
+          .rotary_dim,
+      64);
+}
+
+// A width forced to at least 2 turns lanes of a model that turns none.
+TEST(PartialRotary, NothingTurnsAtZero) {
+  const auto model = read(R"({"model_type":"gpt_neox","hidden_size":256,"num_attention_heads":4,
+      "rotary_pct":0.0})");
+  EXPECT_EQ(rotation(attention(model)).head_dim, 64);
+  EXPECT_EQ(rotation(attention(model)).rotary_dim, 0);
+  EXPECT_TRUE(rotation(attention(model)).inv_freq.empty());
+}
+
 }  // namespace
 }  // namespace hodometer

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "hodometer/ops/testing-inl.h"
+#include "hodometer/position/position_ids.h"
 
 namespace hodometer {
 namespace {
@@ -216,6 +217,91 @@ TEST(AddRows, ThreadsDoNotChangeABit) {
   ASSERT_TRUE(add_rows(plan, serial.view, PositionView::range(3)).ok());
   ASSERT_TRUE(add_rows(plan, parallel.view, PositionView::range(3), {}, *make_executor(3)).ok());
   EXPECT_EQ(parallel.bytes, serial.bytes);
+}
+
+// Fault: positions of a left-padded sequence counted from the padding read rows 2, 3, 4.
+TEST(AddRows, PaddingOnTheLeftDoesNotMoveTheRows) {
+  const Plan plan = plan_of(R"({"method":"learned","max_position_embeddings":8,"dim":1})");
+  const std::vector<float> table = numbered(8, 1);
+  const MaskedIds made = *ids_from_mask(std::vector<uint8_t>{0, 0, 1, 1, 1}, 5);
+  Embeddings x(DType::float32, 1, 5, 1, 0);
+  ASSERT_TRUE(add_rows(plan, x.view, PositionView::ids(made.ids.data(), 1, 5),
+                       LearnedTable::contiguous(table.data(), 8, 1))
+                  .ok());
+  for (int64_t token = 2; token < 5; ++token) {
+    EXPECT_EQ(x.at(0, token, 0), static_cast<double>((token - 2) * 16));
+  }
+}
+
+// Fault: packed sequences that restart at row 0 of a table whose first row is 2.
+TEST(AddRows, PackedSequencesStartAfterThePaddingRow) {
+  const Plan plan =
+      plan_of(R"({"method":"learned","max_position_embeddings":512,"dim":1,"offset":2})");
+  const std::vector<float> table = numbered(514, 1);
+  const PackedIds packed = *packed_ids(Ids{0, 3, 6});
+  Embeddings x(DType::float32, 1, 6, 1, 0);
+  ASSERT_TRUE(add_rows(plan, x.view, PositionView::ids(packed.ids.data(), 1, 6),
+                       LearnedTable::contiguous(table.data(), 514, 1))
+                  .ok());
+  const Ids rows{2, 3, 4, 2, 3, 4};
+  for (int64_t token = 0; token < 6; ++token) {
+    EXPECT_EQ(x.at(0, token, 0), static_cast<double>(rows[static_cast<size_t>(token)] * 16));
+  }
+}
+
+// Fault: position 2048 of a table of 2048 rows returns quietly or reads what lies behind.
+TEST(AddRows, APositionBehindTheTableIsNamedWithItsPlace) {
+  const std::vector<float> table = numbered(2048, 1);
+  const Plan plan = plan_of(R"({"method":"learned","max_position_embeddings":2048,"dim":1})");
+  Embeddings x(DType::float32, 4, 20, 1, 0);
+  const std::vector<unsigned char> before = x.bytes;
+  Ids ids(80, 2047);
+  ids[3 * 20 + 17] = 2048;
+  EXPECT_EQ(add_rows(plan, x.view, PositionView::ids(ids.data(), 4, 20),
+                     LearnedTable::contiguous(table.data(), 2048, 1))
+                .error()
+                .message,
+            "add_rows: position 2048 (row 3, token 17): the table has 2048 rows, 0 to 2047; first "
+            "row used is 0; longest input 2048");
+  EXPECT_EQ(x.bytes, before);
+}
+
+// Fault: generation past the last row of a table of 1024 ends in an assertion of the device.
+TEST(AddRows, GenerationPastTheLastRowIsRefused) {
+  const std::vector<float> table = numbered(1024, 1);
+  const Plan plan = plan_of(R"({"method":"learned","max_position_embeddings":1024,"dim":1})");
+  Embeddings x(DType::float32, 1, 1, 1, 0);
+  const auto learned = LearnedTable::contiguous(table.data(), 1024, 1);
+  EXPECT_TRUE(add_rows(plan, x.view, PositionView::range(1023), learned).ok());
+  EXPECT_NE(add_rows(plan, x.view, PositionView::range(1024), learned)
+                .error()
+                .message.find("position 1024 (row 0, token 0): the table has 1024 rows"),
+            std::string::npos);
+}
+
+// Fault: an index of 100 in a table of 100 rows is a vague error deep inside.
+TEST(AddRows, TooLongAnInputIsRefusedAtTheEntry) {
+  const std::vector<float> table = numbered(100, 1);
+  const Plan plan = plan_of(R"({"method":"learned","max_position_embeddings":100,"dim":1})");
+  Embeddings x(DType::float32, 1, 101, 1, 0);
+  const std::vector<unsigned char> before = x.bytes;
+  EXPECT_NE(
+      add_rows(plan, x.view, PositionView::range(0), LearnedTable::contiguous(table.data(), 100, 1))
+          .error()
+          .message.find("position 100 (row 0, token 100): the table has 100 rows, 0 to 99"),
+      std::string::npos);
+  EXPECT_EQ(x.bytes, before);
+}
+
+// Fault: a table longer than the sequence is refused, where it only must not be shorter.
+TEST(AddRows, ATableMayBeLongerThanTheSequence) {
+  const std::vector<float> table = numbered(4096, 1);
+  const Plan plan = plan_of(R"({"method":"learned","max_position_embeddings":4096,"dim":1})");
+  Embeddings x(DType::float32, 1, 100, 1, 0);
+  ASSERT_TRUE(add_rows(plan, x.view, PositionView::range(0),
+                       LearnedTable::contiguous(table.data(), 4096, 1))
+                  .ok());
+  EXPECT_EQ(x.at(0, 99, 0), 99 * 16);
 }
 
 }  // namespace

@@ -45,5 +45,34 @@ TEST(BiasRows, ErrorsNameWhatIsWrong) {
   EXPECT_TRUE(bias_rows(alibi, {}, {}, Ids{0})->empty());
 }
 
+// The bias travelled in the mask, and a decoding step has none.
+TEST(BiasRows, ADecodingStepHasTheBiasOfTheWholeSequence) {
+  const Plan plan = plan_of(R"({"method":"alibi","num_heads":8})");
+  const Ids keys{0, 1, 2, 3, 4, 5};
+  const std::vector<float> whole = *bias_rows(plan, {}, keys, keys);
+  const std::vector<float> step = *bias_rows(plan, {}, Ids{5}, keys);
+  for (size_t head = 0; head < 8; ++head) {
+    for (size_t key = 0; key < 6; ++key) {
+      EXPECT_EQ(step[head * 6 + key], whole[head * 36 + 30 + key]);
+    }
+  }
+  EXPECT_EQ(step[0], -2.5f);
+  EXPECT_EQ(step[5], 0.0f);
+}
+
+// With a cache of keys the learned bias of the decoder was no longer added.
+TEST(BiasRows, ADecodingStepReadsTheBucketsOfItsKeys) {
+  const Plan plan = plan_of(
+      R"({"method":"t5_bias","num_heads":1,"relative_attention_num_buckets":32,
+          "relative_attention_max_distance":128,"bidirectional":false})");
+  std::vector<float> table(32);
+  for (size_t bucket = 0; bucket < 32; ++bucket) table[bucket] = static_cast<float>(bucket);
+  const Ids keys{0, 1, 2, 3, 4, 5};
+  EXPECT_EQ(*bias_rows(plan, table, Ids{5}, keys), (std::vector<float>{5, 4, 3, 2, 1, 0}));
+  const std::vector<float> whole = *bias_rows(plan, table, keys, keys);
+  EXPECT_EQ(std::vector<float>(whole.end() - 6, whole.end()),
+            (std::vector<float>{5, 4, 3, 2, 1, 0}));
+}
+
 }  // namespace
 }  // namespace hodometer

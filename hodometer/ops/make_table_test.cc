@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <set>
+
 #include "hodometer/ops/exact_table.h"
 #include "hodometer/ops/testing-inl.h"
 
@@ -132,6 +136,102 @@ TEST(MakeTable, ErrorsNameWhatIsWrong) {
             "make_table: position 2147483648 (row 0, token 1): expected -2147483647 to 2147483647");
   const Plan nope = plan_of(R"({"method":"nope"})");
   EXPECT_TRUE(make_table(nope, PositionView::range(0), 4, {}, {}).ok());
+}
+
+// Angles rounded to half precision before the cosine: -0.408 in place of 0.307.
+TEST(MakeTable, AnglesAreNotRoundedToHalfPrecision) {
+  const Plan plan =
+      plan_of(R"({"method":"rotary","head_dim":32,"layout":"half_split","base":10000})");
+  const Table table = table_of(plan, PositionView::range(1857), 1);
+  EXPECT_NEAR(static_cast<double>(table.cos[1]), 0.3066928, 1e-7);
+  EXPECT_NEAR(static_cast<double>(table.cos[1]), std::cos(1044.2678408785), 1e-7);
+}
+
+// Positions rounded to bfloat16 or float16 share their rows.
+TEST(MakeTable, NoTwoPositionsShareARow) {
+  const Plan plan =
+      plan_of(R"({"method":"rotary","head_dim":8,"layout":"half_split","base":10000})");
+  for (const AngleMode mode : {AngleMode::exact, AngleMode::float32}) {
+    const Table table =
+        table_of(plan_of(spec_text(plan.spec), 1, mode), PositionView::range(0), 32768);
+    std::set<std::vector<float>> rows;
+    for (size_t i = 0; i < 32768; ++i) {
+      std::vector<float> row(table.cos.begin() + static_cast<int64_t>(4 * i),
+                             table.cos.begin() + static_cast<int64_t>(4 * i + 4));
+      row.insert(row.end(), table.sin.begin() + static_cast<int64_t>(4 * i),
+                 table.sin.begin() + static_cast<int64_t>(4 * i + 4));
+      rows.insert(row);
+      if (i == 511) {
+        EXPECT_EQ(rows.size(), 512u);
+      }
+      if (i == 4095) {
+        EXPECT_EQ(rows.size(), 4096u);
+      }
+    }
+    EXPECT_EQ(rows.size(), 32768u);
+  }
+}
+
+// What single-precision angles cost, and what phases do not.
+TEST(MakeTable, ErrorsDoNotGrowWithThePosition) {
+  const std::string spec =
+      R"({"method":"rotary","head_dim":128,"layout":"half_split","base":10000})";
+  const struct {
+    int64_t position;
+    double single;
+  } cases[] = {{4095, 1.4e-4}, {131071, 2.7e-3}, {1048575, 3.1e-2}, {10485759, 0.80}};
+  for (const auto& one : cases) {
+    const Table exact = table_of(plan_of(spec), PositionView::range(one.position), 1);
+    const Table single =
+        table_of(plan_of(spec, 1, AngleMode::float32), PositionView::range(one.position), 1);
+    double worst = 0;
+    for (int64_t pair = 0; pair < 64; ++pair) {
+      const Turn turn = paper_turn(10000, pair, 128, static_cast<double>(one.position));
+      const auto at = static_cast<size_t>(pair);
+      EXPECT_NEAR(static_cast<double>(exact.cos[at]), turn.cos, 6e-8);
+      EXPECT_NEAR(static_cast<double>(exact.sin[at]), turn.sin, 6e-8);
+      const double c = static_cast<double>(single.cos[at]), s = static_cast<double>(single.sin[at]);
+      worst = std::max(
+          worst, std::abs(std::atan2(s * turn.cos - c * turn.sin, c * turn.cos + s * turn.sin)));
+    }
+    EXPECT_NEAR(worst, one.single, 0.04 * one.single) << one.position;
+  }
+}
+
+// Only finished cosines and sines are rounded: at most half a unit of bfloat16.
+TEST(MakeTable, RoundedToBfloat16IsOffByHalfAUnit) {
+  const Plan plan =
+      plan_of(R"({"method":"rotary","head_dim":128,"layout":"half_split","base":10000})");
+  const Table table = table_of(plan, PositionView::range(0), 4096);
+  std::vector<uint16_t> bits(table.cos.size());
+  std::vector<float> rounded(table.cos.size());
+  const auto count = static_cast<int64_t>(bits.size());
+  from_float32(DType::bfloat16, table.cos.data(), bits.data(), count);
+  to_float32(DType::bfloat16, bits.data(), rounded.data(), count);
+  float worst = 0;
+  for (size_t i = 0; i < bits.size(); ++i) {
+    worst = std::max(worst, std::abs(rounded[i] - table.cos[i]));
+  }
+  EXPECT_LE(worst, 0x1p-9f);
+  EXPECT_GT(worst, 0.0019f);
+}
+
+// A table of 4096 rows for a window of 131072: here it has a row for every position asked for.
+TEST(MakeTable, RowsReachAsFarAsThePositions) {
+  const Plan plan =
+      plan_of(R"({"method":"rotary","head_dim":128,"layout":"half_split","base":10000})", 4096);
+  const Table table = table_of(plan, PositionView::range(131072 - 4096), 4096);
+  const Turn turn = paper_turn(10000, 1, 128, 131071);
+  EXPECT_NEAR(static_cast<double>(table.cos[4095 * 64 + 1]), turn.cos, 6e-8);
+}
+
+// A table for a window of 1048576 positions is 512 MiB; a run of 32768 needs 16 of them.
+TEST(MakeTable, SizeFollowsTheRunAndNotTheWindow) {
+  const Plan plan =
+      plan_of(R"({"method":"rotary","head_dim":128,"layout":"half_split","base":10000})", 1048576);
+  const Table table = table_of(plan, PositionView::range(0), 32768);
+  EXPECT_EQ((table.cos.size() + table.sin.size()) * sizeof(float), size_t{16} << 20);
+  EXPECT_EQ(2 * table_pairs(plan) * 1048576 * int64_t{sizeof(float)}, int64_t{512} << 20);
 }
 
 }  // namespace

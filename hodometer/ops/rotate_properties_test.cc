@@ -155,5 +155,54 @@ TEST(RotateProperties, OffsetsPassThe32ndBit) {
   EXPECT_NEAR(first, std::cos(7.0) - std::sin(7.0), 0x1p-9);
 }
 
+// Fault: request * window in 32 bits. 598 requests of 3600000 positions reach beyond the 31st bit.
+TEST(RotateProperties, PositionsPassThe31stBit) {
+  constexpr int64_t requests = 599, window = 3600000;
+  static_assert(598 * window == 2152800000);
+  const size_t bytes = size_t{requests} * window * sizeof(int64_t);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) GTEST_SKIP() << "cannot reserve " << bytes << " bytes";
+  auto* ids = static_cast<int64_t*>(memory);
+  for (int64_t b = 0; b < requests; ++b) ids[b * window] = 1000 + b;
+  Heads by_ids = Heads::bshd(DType::float32, requests, 1, 1, 64);
+  Heads by_starts = by_ids;
+  Heads wanted = by_ids;
+  const PositionView::Ids strided{ids, requests, 1, 0, window, 1};
+  const Status ids_status = rotate(plan(), by_ids.view(), PositionView::strided(strided, 1));
+  const Status starts_status = rotate(
+      plan(), by_starts.view(), PositionView::strided(PositionView::Starts{ids, requests, window}));
+  munmap(memory, bytes);
+  std::vector<int64_t> starts;
+  for (int64_t b = 0; b < requests; ++b) starts.push_back(1000 + b);
+  ASSERT_TRUE(rotate(plan(), wanted.view(), PositionView::starts(starts)).ok());
+  ASSERT_TRUE(ids_status.ok() && starts_status.ok());
+  EXPECT_EQ(by_ids, wanted);
+  EXPECT_EQ(by_starts, wanted);
+}
+
+// Fault: rows of 4096 or 8192 elements in 32 bits go wrong at token 524289 or 262145.
+TEST(RotateProperties, RowsPassThe31stBit) {
+  for (const auto& [width, tokens] : {std::pair{4096, 524289}, {8192, 262145}}) {
+    const int64_t last = (int64_t{tokens} - 1) * width;
+    ASSERT_EQ(last, int64_t{1} << 31);
+    const size_t bytes = size_t{2} * static_cast<size_t>(last + width);
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) GTEST_SKIP() << "cannot reserve " << bytes << " bytes";
+    HeadsView view{memory, DType::bfloat16, 1, 2, width / 64, 64};
+    view.length_stride = last;
+    view.head_stride = 64;
+    auto* far = static_cast<uint16_t*>(memory) + last + width - 64;
+    std::fill_n(far, 64, uint16_t{0x3f80});  // 1
+    const Status status = rotate(plan(), view, PositionView::range(tokens - 2));
+    float first = 0;
+    to_float32(DType::bfloat16, far, &first, 1);
+    munmap(memory, bytes);
+    ASSERT_TRUE(status.ok());
+    EXPECT_NEAR(first, std::cos(tokens - 1) - std::sin(tokens - 1), 0x1p-8);
+  }
+}
+
 }  // namespace
 }  // namespace hodometer

@@ -52,5 +52,40 @@ TEST(BiasArray, RefusesWhatDoesNotFit) {
   EXPECT_EQ(make_bias_array(alibi, {}, 0, (int64_t{1} << 32) - 1).error().kind, ErrorKind::limit);
 }
 
+// q - k in place of k - q: an example that favoured far tokens.
+TEST(BiasArray, FarKeysLoseAndDoNotWin) {
+  const auto array = make_bias_array(bias_of(R"({"method":"alibi","num_heads":8})"), {}, 0, 5);
+  ASSERT_TRUE(array.ok());
+  EXPECT_EQ(array->at(0, 5 - 0), -2.5f);
+}
+
+// The form slope * key has the same softmax, but is infinite in half precision far from the start.
+TEST(BiasArray, NearKeysHaveSmallBiasesFarFromTheStart) {
+  const auto array = make_bias_array(bias_of(R"({"method":"alibi","num_heads":8})"), {}, 0, 131071);
+  ASSERT_TRUE(array.ok());
+  std::vector<double> weights(6);
+  double relative_sum = 0, absolute_sum = 0;
+  for (int64_t key = 0; key <= 5; ++key) {
+    relative_sum += std::exp(static_cast<double>(array->at(0, 5 - key)));
+    absolute_sum += std::exp(0.5 * static_cast<double>(key));
+  }
+  for (int64_t key = 0; key <= 5; ++key) {
+    EXPECT_NEAR(std::exp(static_cast<double>(array->at(0, 5 - key))) / relative_sum,
+                std::exp(0.5 * static_cast<double>(key)) / absolute_sum, 1e-15);
+  }
+  // At query 131071 the same 6 keys have biases of 0 to -2.5, and not of 65535.5.
+  EXPECT_EQ(array->at(0, 131071 - 131071), 0.0f);
+  EXPECT_EQ(array->at(0, 131071 - 131066), -2.5f);
+}
+
+// 32 heads at 32768 tokens: 64 GiB as a matrix of half-precision values.
+TEST(BiasArray, IsALineAndNotAMatrix) {
+  const DistanceBias bias = bias_of(R"({"method":"alibi","num_heads":32})");
+  EXPECT_EQ(bias.slopes.size() * sizeof(float), 128u);
+  const auto array = make_bias_array(bias, {}, 0, 32767);
+  ASSERT_TRUE(array.ok());
+  EXPECT_EQ(array->values.size() * sizeof(float), size_t{4} << 20);
+}
+
 }  // namespace
 }  // namespace hodometer

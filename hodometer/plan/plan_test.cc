@@ -61,5 +61,41 @@ TEST(Plan, EveryMethodHasOne) {
       make_plan(spec_of(R"({"method":"shaw","max_distance":3})"), 1)->query_table_bias.has_value());
 }
 
+// A table that a long input enlarged in place and that never shrank.
+TEST(Plan, LongInputLeavesNoTraceOnTheNextShortOne) {
+  const PositionSpec dynamic = spec_of(
+      R"({"method":"rotary","head_dim":128,"layout":"half_split","base":10000,
+          "schedule":{"rope_type":"dynamic","factor":2,"original_max_position_embeddings":4096}})");
+  const auto base_at = [&](int64_t length) {
+    const double turns = make_plan(dynamic, length)->rotations[0].angles.turns[32];
+    return std::pow(turns * 2 * M_PI, -2);
+  };
+  EXPECT_NEAR(base_at(8192), 30527.7367, 1e-4);
+  EXPECT_NEAR(base_at(100), 10000, 1e-8);
+}
+
+// Frequencies that a loader left as whatever the memory held: 8.4e-45 in place of 0.0487.
+TEST(Plan, FrequenciesComeFromTheSpecAndNotFromMemory) {
+  const PositionSpec spec =
+      spec_of(R"({"method":"rotary","head_dim":64,"layout":"half_split","base":10000000})");
+  const Plan plan = *make_plan(spec, 1);
+  EXPECT_NEAR(plan.rotations[0].angles.turns[6] * 2 * M_PI, 0.0487, 5e-5);
+  const Plan again = *make_plan(*parse_spec(spec_text(plan.spec)), 1);
+  EXPECT_EQ(again.rotations[0].angles.step, plan.rotations[0].angles.step);
+  EXPECT_EQ(again.rotations[0].angles.inv_freq_float32, plan.rotations[0].angles.inv_freq_float32);
+}
+
+// A table of a million rows in each of 40 layers: a plan holds frequencies, whatever the window.
+TEST(Plan, SizeDoesNotFollowTheWindow) {
+  const PositionSpec spec =
+      spec_of(R"({"method":"rotary","head_dim":128,"layout":"half_split","base":10000})");
+  for (const int64_t window : {4096, 1024000, 10485760}) {
+    const Plan plan = *make_plan(spec, window);
+    EXPECT_EQ(plan.rotations[0].angles.step.size(), 64u);
+    EXPECT_EQ(plan.rotations[0].angles.turns.size(), 64u);
+    EXPECT_EQ(plan.rotations[0].angles.inv_freq_float32.size(), 64u);
+  }
+}
+
 }  // namespace
 }  // namespace hodometer

@@ -35,6 +35,7 @@ TEST(Band, RampEndsRoundOutwardsAndClamp) {
   EXPECT_EQ(ends(131072, 128, RampEnds::rounded_outwards), std::pair(45.0, 70.0));
   EXPECT_EQ(ends(131072, 64, RampEnds::rounded_outwards), std::pair(22.0, 35.0));
   EXPECT_NEAR(ends(131072, 128, RampEnds::exact).second, 69.1093, 5e-5);
+  EXPECT_NEAR(ends(131072, 64, RampEnds::exact).second, 34.5546, 5e-5);
   EXPECT_EQ(ends(1, 128, RampEnds::rounded_outwards).first, 0.0);
   EXPECT_EQ(ends(1e300, 8, RampEnds::rounded_outwards).second, 7.0);
 }

@@ -53,5 +53,29 @@ TEST(DynamicNtkSchedule, RefusesWhatHasNoValue) {
             "factor is 0: expected a finite number above 0");
 }
 
+// A table computed once for the largest length turns short inputs by the base of the long ones.
+TEST(DynamicNtkSchedule, ShortInputsDoNotTakeTheBaseOfTheLargestLength) {
+  EXPECT_NEAR(base_at(4, 4096, 16384), 135401.973, 1e-3);
+  EXPECT_NEAR(base_at(4, 4096, 100), 10000, 1e-8);
+}
+
+// A fallback that doubled every position when the type was dynamic.
+TEST(DynamicNtkSchedule, PositionsAreNotMultiplied) {
+  const DynamicNtkSchedule rule{6, 32768};
+  for (int64_t length : {1, 32768, 65536}) {
+    EXPECT_EQ(inv_freq_of(rule, {5e7, 128}, length)[0], 1.0) << length;
+  }
+  EXPECT_NEAR(base_at(6, 32768, 32768, 5e7), 5e7, 1e-4);
+  EXPECT_NEAR(base_at(6, 32768, 65536, 5e7), 360979300.43, 5e-3);
+}
+
+// The factor belongs into the base; dividing the positions by it too spoils every length.
+TEST(DynamicNtkSchedule, PositionsAreNotDividedByTheFactorToo) {
+  const auto w = inv_freq_of(DynamicNtkSchedule{2, 2048}, {1e4, 128}, 4096);
+  EXPECT_EQ(w[0], 1.0);
+  EXPECT_NEAR(std::pow(w[1], -64.0), 30527.7367, 5e-5);
+  EXPECT_NEAR(std::pow(w[63], -64.0 / 63), 30527.7367, 5e-5);
+}
+
 }  // namespace
 }  // namespace hodometer

@@ -55,5 +55,41 @@ TEST(Llama3Schedule, RefusesWhatHasNoValue) {
             "low_freq_factor is 0: expected a finite number above 0");
 }
 
+// A runtime that reads the base alone: short texts look right, pair 18 drifts by radians.
+TEST(Llama3Schedule, LeavingTheScalingOutDriftsByRadians) {
+  const RotaryBand band{5e5, 64};
+  const auto plain = inv_freq_of(DefaultSchedule{}, band);
+  const auto w = inv_freq_of(Llama3Schedule{32, 1, 4, 8192}, band);
+  EXPECT_NEAR(plain[18], 6.227724e-04, 5e-11);
+  for (size_t i = 18; i < 32; ++i) expect_close(w[i], plain[i] / 32, 1e-14);
+  EXPECT_NEAR(8191 * (plain[18] - w[18]), 4.94, 5e-3);
+}
+
+// A block that is parsed and never read: a text of 1600 tokens begins to repeat itself.
+TEST(Llama3Schedule, BlockThatIsNotReadTurnsSlowPairsTooFar) {
+  const RotaryBand band{5e5, 128};
+  EXPECT_NEAR(1600 * inv_freq_of(Llama3Schedule{8, 1, 4, 8192}, band)[35], 0.1529, 5e-5);
+  EXPECT_NEAR(1600 * inv_freq_of(DefaultSchedule{}, band)[35], 1.2232, 5e-5);
+}
+
+// The factors divide the trained length into wavelengths; people read the bands the wrong way
+// round.
+TEST(Llama3Schedule, HighFrequencyMeansShortWavelength) {
+  const RotaryBand band{5e5, 128};
+  const auto plain = inv_freq_of(DefaultSchedule{}, band);
+  const auto w = inv_freq_of(Llama3Schedule{8, 1, 4, 8192}, band);
+  for (size_t i = 0; i < plain.size(); ++i) {
+    const double wavelength = 2 * M_PI / plain[i];
+    if (wavelength < 2048) {
+      EXPECT_EQ(w[i], plain[i]) << i;
+    } else if (wavelength > 8192) {
+      expect_close(w[i], plain[i] / 8, 1e-14);
+    } else {
+      EXPECT_LT(w[i], plain[i]) << i;
+      EXPECT_GT(w[i], plain[i] / 8) << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hodometer

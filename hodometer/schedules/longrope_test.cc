@@ -74,5 +74,42 @@ TEST(LongRopeSchedule, ListsAreCheckedByName) {
   EXPECT_EQ(refusal(rule, {1e4, 96}).substr(0, 24), "the magnitude is unknown");
 }
 
+// A list chosen by what was allocated: with room for 8192 a prompt of 10 tokens takes the long one.
+TEST(LongRopeSchedule, ShortPromptTakesTheShortListWhateverIsAllocated) {
+  const RotaryBand band{1e4, 96};
+  LongRopeSchedule rule = phi_like();
+  const auto at_ten = inv_freq_of(rule, band, 10);
+  expect_close(at_ten[47], std::pow(1e4, -94.0 / 96) / rule.short_factor[47], 1e-13);
+  rule.max_position_embeddings = 8192;
+  EXPECT_EQ(inv_freq_of(rule, band, 10), at_ten);
+}
+
+// A prompt of 5000 tokens from position 0 on: its length decides, not the position it begins at.
+TEST(LongRopeSchedule, LengthIsNotWhereThePromptBegins) {
+  const RotaryBand band{1e4, 96};
+  const LongRopeSchedule rule = phi_like();
+  const auto w = inv_freq_of(rule, band, 5000);
+  expect_close(w[47], std::pow(1e4, -94.0 / 96) / rule.long_factor[47], 1e-13);
+}
+
+// Runtimes that keep one of the two lists, or compute a magnitude that the file gives.
+TEST(LongRopeSchedule, NeitherListNorMagnitudeIsDropped) {
+  const RotaryBand band{1e4, 96};
+  LongRopeSchedule rule = phi_like();
+  EXPECT_NE(inv_freq_of(rule, band, 4096), inv_freq_of(rule, band, 4097));
+  EXPECT_NEAR(magnitude_of(rule, band), 1.190238071, 5e-10);
+  rule.attention_factor = 1.0;
+  EXPECT_EQ(magnitude_of(rule, band), 1.0);
+}
+
+// Both lists in one buffer: 96 factors are two lists of 48 and no list of one head.
+TEST(LongRopeSchedule, TwoListsInOneAreRefused) {
+  LongRopeSchedule rule = phi_like();
+  rule.short_factor.insert(rule.short_factor.end(), rule.long_factor.begin(),
+                           rule.long_factor.end());
+  EXPECT_EQ(refusal(rule, {1e4, 96}),
+            "short_factor has 96 entries: expected 48, one per rotated pair");
+}
+
 }  // namespace
 }  // namespace hodometer

@@ -52,6 +52,7 @@ TEST(NtkSchedule, AlphaGivesTheBaseThatPeopleQuote) {
   EXPECT_NEAR(base_of(8, 1e4), 82684.623, 1e-3);
   EXPECT_NEAR(base_of(93, 1e4), 999375.526, 1e-3);
   EXPECT_NEAR(base_of(93, 1e6), 9.9938e7, 1e3);
+  EXPECT_NEAR(base_of(93.0572, 1e4), 1e6, 1);
   EXPECT_NEAR(base_of(1000, 1e4), 11158839.925, 1e-2);
 }
 

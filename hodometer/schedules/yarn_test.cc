@@ -117,5 +117,52 @@ TEST(YarnSchedule, RefusesWhatHasNoValue) {
             "base is 1: expected more than 1, the ramp divides by its logarithm");
 }
 
+// Two equal weights cancel; the formula with one of them gives 1.277, which a file that wants it
+// has to say.
+TEST(YarnSchedule, EqualWeightsCancelUnlessTheMagnitudeIsGiven) {
+  const RotaryBand band{1e4, 64};
+  YarnSchedule rule{.factor = 16, .original_max_position_embeddings = 4096};
+  rule.mscale = 1.0;
+  rule.mscale_all_dim = 1.0;
+  EXPECT_EQ(magnitude_of(rule, band), 1.0);
+  EXPECT_NEAR(yarn_magnitude(16, 1.0), 1.2772589, 5e-8);
+  EXPECT_NEAR(std::pow(yarn_magnitude(16, 1.0), 2), 1.6313902, 5e-8);
+  rule.attention_factor = 1.2772588722239781;
+  EXPECT_EQ(magnitude_of(rule, band), 1.2772588722239781);
+}
+
+// A file that switches the magnitude off: 1.0 must not be taken for a missing value.
+TEST(YarnSchedule, GivenMagnitudeOfOneIsNotComputedAnew) {
+  const RotaryBand band{1e6, 128};
+  YarnSchedule rule{.factor = 4, .original_max_position_embeddings = 32768};
+  EXPECT_NEAR(magnitude_of(rule, band), 1.138629436, 5e-10);
+  EXPECT_NEAR(std::pow(magnitude_of(rule, band), 2), 1.296476993, 1e-9);
+  rule.attention_factor = 1.0;
+  EXPECT_EQ(magnitude_of(rule, band), 1.0);
+}
+
+// The length of the file is not the divisor: 40960 / 32768 would make factor 4 a factor of 1.25.
+TEST(YarnSchedule, FactorIsNotTheRatioOfTheLengths) {
+  const YarnSchedule rule{.factor = 4, .original_max_position_embeddings = 32768};
+  EXPECT_NEAR(magnitude_of(rule, {1e6, 128}), 1.138629436, 5e-10);
+  EXPECT_NEAR(yarn_magnitude(1.25, 1.0), 1.022314355, 5e-10);
+  expect_close(inv_freq_of(rule, {1e6, 128})[63], std::pow(1e6, -126.0 / 128) / 4, 1e-12);
+}
+
+// The same extension by three rules: what people set for 4096 to 16384.
+TEST(YarnSchedule, AgreesWithTheOtherRulesOnTheSameExtension) {
+  const RotaryBand band{1e4, 128};
+  const auto linear = inv_freq_of(LinearSchedule{4}, band);
+  const auto ntk = inv_freq_of(NtkSchedule{4, NtkVariant::scaled_base, {}}, band);
+  const YarnSchedule rule{.factor = 4, .original_max_position_embeddings = 4096};
+  const auto yarn = inv_freq_of(rule, band);
+  EXPECT_EQ(linear[0], 0.25);
+  EXPECT_NEAR(std::pow(ntk[1], -64.0), 40889.94, 5e-3);
+  EXPECT_NEAR(magnitude_of(rule, band), 1.138629436, 5e-10);
+  expect_close(ntk[63], linear[63], 1e-13);
+  expect_close(yarn[63], linear[63], 1e-13);
+  EXPECT_EQ(yarn[0], ntk[0]);
+}
+
 }  // namespace
 }  // namespace hodometer

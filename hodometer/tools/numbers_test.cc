@@ -118,5 +118,17 @@ TEST(Numbers, WavelengthIsATurn) {
   EXPECT_TRUE(std::isinf(wavelength(0)));
 }
 
+// The length is that of the last position, and not where the prompt begins.
+TEST(Numbers, LengthIsTheLargestPositionPlusOne) {
+  const std::string longrope =
+      R"({"method":"rotary","head_dim":4,"layout":"half_split","base":10000,
+          "schedule":{"rope_type":"longrope","short_factor":[1,1],"long_factor":[2,8],
+          "original_max_position_embeddings":4096,"max_position_embeddings":131072}})";
+  const MethodNumbers numbers = numbers_of(longrope, {.positions = {{0, 4999}}});
+  EXPECT_EQ(numbers.context_length, 5000);
+  EXPECT_DOUBLE_EQ(numbers.inv_freq[1], 0.01 / 8);
+  EXPECT_DOUBLE_EQ(numbers_of(longrope, {.positions = {{0, 9}}}).inv_freq[1], 0.01);
+}
+
 }  // namespace
 }  // namespace hodometer
