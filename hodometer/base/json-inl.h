@@ -66,9 +66,10 @@ inline Status read_json(const Json& value, const std::string& path, int64_t& out
   const bool whole =
       value.is_number_integer() ||
       (value.is_number_float() && std::nearbyint(value.get<double>()) == value.get<double>());
+  if (!whole) return json_internal::wrong_type(path, "a whole number", value);
   constexpr double limit = 9007199254740992.0;  // 2^53: beyond it a double skips integers
-  if (!whole || std::fabs(value.get<double>()) > limit) {
-    return json_internal::wrong_type(path, "a whole number", value);
+  if (std::fabs(value.get<double>()) > limit) {
+    return json_internal::wrong_type(path, "a whole number within +-2^53", value);
   }
   out = value.get<int64_t>();
   return {};

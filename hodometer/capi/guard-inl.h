@@ -2,6 +2,7 @@
 
 // Private: what every function of the C interface is made of. Not installed.
 
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <span>
@@ -56,6 +57,11 @@ template <class T>
 Status to_span(std::string_view operation, std::string_view name, T* data, size_t size,
                std::span<T>& out) {
   if (size > 0) HODO_RETURN_IF_ERROR(check_given(operation, name, data));
+  if (size > static_cast<size_t>(PTRDIFF_MAX) / sizeof(T)) {
+    return Error{ErrorKind::usage, std::string(operation) + ": " + std::string(name) + " has " +
+                                       std::to_string(size) +
+                                       " values: expected an array in memory"};
+  }
   out = std::span<T>(data, size);
   return {};
 }

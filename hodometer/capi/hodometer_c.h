@@ -66,6 +66,7 @@ hodo_status hodo_plan_create(const char* spec_json, int64_t context_length, hodo
                              hodo_plan** plan);
 void hodo_plan_free(hodo_plan* plan);
 
+/* Of a plan; 0 for NULL. */
 int64_t hodo_plan_head_dim(const hodo_plan* plan);
 int64_t hodo_plan_num_axes(const hodo_plan* plan);
 int64_t hodo_plan_table_pairs(const hodo_plan* plan);

@@ -90,8 +90,9 @@ hodo_status hodo_ids_packed(const int64_t* cu_seqlens, size_t count, int64_t* id
       HODO_RETURN_IF_ERROR(capi::check_given(operation, "ids", ids));
       HODO_RETURN_IF_ERROR(capi::check_given(operation, "segments", segments));
     }
+    const Ids typed = numbers(made.segments);  // what may fail comes before the first output
     HODO_RETURN_IF_ERROR(write(operation, "ids", made.ids, ids));
-    return write(operation, "segments", numbers(made.segments), segments);
+    return write(operation, "segments", typed, segments);
   });
 }
 
@@ -138,9 +139,10 @@ hodo_status hodo_ids_shard(const int64_t* cu_seqlens, size_t count, int64_t rank
       HODO_RETURN_IF_ERROR(capi::check_given(operation, "ids", ids));
       HODO_RETURN_IF_ERROR(capi::check_given(operation, "segments", segments));
     }
+    const Ids typed = numbers(made.segments);
     HODO_RETURN_IF_ERROR(write(operation, "tokens", made.tokens, tokens));
     HODO_RETURN_IF_ERROR(write(operation, "ids", made.ids, ids));
-    return write(operation, "segments", numbers(made.segments), segments);
+    return write(operation, "segments", typed, segments);
   });
 }
 
@@ -161,12 +163,13 @@ hodo_status hodo_ids_mrope(const hodo_mrope_part* parts, size_t count, const hod
       HODO_ASSIGN(MropePart one, part_of(operation, part));
       typed.push_back(one);
     }
-    HODO_ASSIGN(const MropeIds made, mrope_ids(typed, family));
-    if (ids != nullptr && capacity < made.positions.ids.size()) {
+    HODO_ASSIGN(const int64_t count_all, count_mrope_tokens(typed, family));
+    if (ids != nullptr && capacity < 3 * static_cast<size_t>(count_all)) {
       return Error{ErrorKind::usage, std::string(operation) + ": capacity is " +
                                          std::to_string(capacity) + ": expected at least " +
-                                         std::to_string(made.positions.ids.size())};
+                                         std::to_string(3 * count_all)};
     }
+    HODO_ASSIGN(const MropeIds made, mrope_ids(typed, family));
     if (ids != nullptr) std::copy(made.positions.ids.begin(), made.positions.ids.end(), ids);
     *tokens = made.positions.tokens;
     *next = made.next;

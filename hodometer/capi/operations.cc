@@ -20,10 +20,10 @@ Result<HeadsView> heads_of(std::string_view operation, const hodo_heads& heads) 
 }
 
 Status role_of(std::string_view operation, hodo_role role, std::optional<HeadRole>& out) {
-  if (role == HODO_ROLE_UNSAID) return {};
-  HeadRole said{};
-  HODO_RETURN_IF_ERROR(capi::to_enum(operation, "role", static_cast<int>(role) - 1, 2, said));
-  out = said;
+  hodo_role said{};
+  HODO_RETURN_IF_ERROR(capi::to_enum(operation, "role", role, 3, said));
+  if (said == HODO_QUERY) out = HeadRole::query;
+  if (said == HODO_KEY) out = HeadRole::key;
   return {};
 }
 

@@ -154,4 +154,46 @@ TEST(COperations, WhatIsMissingIsNamed) {
                "hodo_rotate: the kind of the positions is 4: expected 0 to 3");
 }
 
+TEST(COperations, EnumsAreNamedAsTheyCameIn) {
+  const Plan plan =
+      plan_of(R"({"method":"rotary","head_dim":4,"layout":"interleaved","base":100})");
+  std::vector<float> x(4);
+  const hodo_heads heads = contiguous(x, 1, 1, 1, 4);
+  const hodo_positions positions = hodo_positions_range(0, 1);
+  EXPECT_EQ(hodo_rotate(plan.get(), &heads, 1, &positions, HODO_FORWARD, static_cast<hodo_role>(7),
+                        nullptr),
+            HODO_USAGE);
+  EXPECT_STREQ(hodo_last_error(), "hodo_rotate: role is 7: expected 0 to 2");
+}
+
+// Sizes that are no work must not become work.
+TEST(COperations, EmptyTensorsOfAnySizeReturnAtOnce) {
+  const Plan plan =
+      plan_of(R"({"method":"rotary","head_dim":4,"layout":"interleaved","base":100})");
+  const hodo_positions positions = hodo_positions_range(0, 1);
+  for (const auto& [batch, length, number] :
+       {std::array<int64_t, 3>{int64_t{1} << 40, int64_t{1} << 20, 0},
+        {1, int64_t{1} << 31, 0},
+        {0, 5, int64_t{1} << 62}}) {
+    const hodo_heads heads = {nullptr, HODO_FLOAT32, batch, length, number, 4, 0, 0, 4};
+    EXPECT_EQ(
+        hodo_rotate(plan.get(), &heads, 1, &positions, HODO_FORWARD, HODO_ROLE_UNSAID, nullptr),
+        HODO_OK)
+        << hodo_last_error();
+  }
+}
+
+// An offset that wraps would read the first position for every sequence.
+TEST(COperations, StridesOfPositionsAreChecked) {
+  const Plan plan =
+      plan_of(R"({"method":"rotary","head_dim":4,"layout":"interleaved","base":100})");
+  std::vector<float> x(3 * 4);
+  const hodo_heads heads = contiguous(x, 3, 1, 1, 4);
+  const int64_t id = 5;
+  hodo_positions positions = hodo_positions_ids(&id, 1, 3, 1);
+  positions.batch_stride = int64_t{1} << 62;
+  EXPECT_EQ(hodo_rotate(plan.get(), &heads, 1, &positions, HODO_FORWARD, HODO_ROLE_UNSAID, nullptr),
+            HODO_USAGE);
+}
+
 }  // namespace

@@ -60,11 +60,17 @@ hodo_status hodo_plan_create(const char* spec_json, int64_t context_length, hodo
 
 void hodo_plan_free(hodo_plan* plan) { delete plan; }
 
-int64_t hodo_plan_head_dim(const hodo_plan* plan) { return plan->plan.head_dim(); }
-int64_t hodo_plan_num_axes(const hodo_plan* plan) { return plan->plan.num_axes(); }
-int64_t hodo_plan_table_pairs(const hodo_plan* plan) { return table_pairs(plan->plan); }
+int64_t hodo_plan_head_dim(const hodo_plan* plan) {
+  return plan == nullptr ? 0 : plan->plan.head_dim();
+}
+int64_t hodo_plan_num_axes(const hodo_plan* plan) {
+  return plan == nullptr ? 0 : plan->plan.num_axes();
+}
+int64_t hodo_plan_table_pairs(const hodo_plan* plan) {
+  return plan == nullptr ? 0 : table_pairs(plan->plan);
+}
 double hodo_plan_logit_scale(const hodo_plan* plan, int64_t query_position) {
-  return plan->plan.logit_scale_at(query_position);
+  return plan == nullptr ? 0 : plan->plan.logit_scale_at(query_position);
 }
 
 hodo_status hodo_executor_create(int32_t threads, hodo_executor** executor) {

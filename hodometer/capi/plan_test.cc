@@ -51,4 +51,11 @@ TEST(CPlan, AnExecutorHasAtLeastOneThread) {
   EXPECT_STREQ(hodo_version(), HODOMETER_VERSION);
 }
 
+TEST(CPlan, NoPlanHasNoShape) {
+  EXPECT_EQ(hodo_plan_head_dim(nullptr), 0);
+  EXPECT_EQ(hodo_plan_num_axes(nullptr), 0);
+  EXPECT_EQ(hodo_plan_table_pairs(nullptr), 0);
+  EXPECT_EQ(hodo_plan_logit_scale(nullptr, 0), 0);
+}
+
 }  // namespace

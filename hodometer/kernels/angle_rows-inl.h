@@ -110,11 +110,13 @@ class RowMaker {
         sign_(direction == Direction::inverse ? ~uint64_t{0} : 1),
         exact_(std::get_if<ExactAngles>(&rows.angles)),
         fractional_(std::get_if<FractionalList>(&rows.positions) != nullptr) {
-    if (exact_ == nullptr || fractional_) return;
-    steps_ = exact_->steps + begin;
-    if (padded_ == count_) return;
-    std::copy_n(steps_, count_, buffer_);
+    if (exact_ == nullptr) return;
+    // Phases of fractional positions and of axes go to the buffer too, and leave its tail alone.
     std::fill(buffer_ + count_, buffer_ + padded_, 0);
+    if (fractional_) return;
+    steps_ = exact_->steps + begin;
+    if (padded_ == count_ || rows.axes != nullptr) return;
+    std::copy_n(steps_, count_, buffer_);
     steps_ = buffer_;
   }
 
@@ -165,9 +167,8 @@ class RowMaker {
       internal::fractional_phases(rows_, token, begin_, count_, buffer_);
       MakeFrom(buffer_, sign_, cos_out, sin_out);
     } else if (rows_.axes != nullptr) {
-      uint64_t phases[internal::kRowPairs] = {};
-      internal::phases_of_axes(rows_, token, begin_, count_, phases);
-      MakeFrom(phases, sign_, cos_out, sin_out);
+      internal::phases_of_axes(rows_, token, begin_, count_, buffer_);
+      MakeFrom(buffer_, sign_, cos_out, sin_out);
     } else {
       const auto position = static_cast<uint64_t>(internal::integer_position(rows_, token, 0));
       if (token > 0 && position == position_ + 1) {

@@ -9,7 +9,15 @@
 
 // Vectors of unknown length cannot be held in arrays, and kernels here keep rows in arrays of
 // registers. Machines with SVE run on NEON; RISC-V runs on the emulation.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#define HODO_UNSIZED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+
+// With sanitizers each instruction set takes minutes to compile, and what they can find shows on
+// the emulation and on AVX2, the widest that every machine of the checks has.
+#ifdef HODOMETER_FEW_TARGETS
+#define HWY_DISABLED_TARGETS (HODO_UNSIZED_TARGETS | HWY_SSSE3 | HWY_SSE4 | (HWY_AVX2 - 1))
+#else
+#define HWY_DISABLED_TARGETS HODO_UNSIZED_TARGETS
+#endif
 
 namespace hodometer::internal {
 

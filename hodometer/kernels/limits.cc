@@ -47,7 +47,8 @@ void ScaleInPlace(DType dtype, void* data, int64_t count, float factor) {
   if (dtype == DType::float32) {
     ScaleFloat32(static_cast<float*>(data), count, factor);
   } else {
-    ScaleBits16(static_cast<uint16_t*>(data), count, static_cast<uint16_t>(factor));
+    ScaleBits16(static_cast<uint16_t*>(data), count,
+                static_cast<uint16_t>(static_cast<int64_t>(factor)));
   }
 }
 

@@ -26,7 +26,8 @@ double LogitScale::at(int64_t query_position) const {
   const double position = static_cast<double>(query_position);
   double scale = constant;
   if (beta != 0) {
-    const double steps = std::floor((position + static_cast<double>(offset)) / floor_scale);
+    const double steps =
+        std::max(0.0, std::floor((position + static_cast<double>(offset)) / floor_scale));
     scale *= 1 + beta * std::log1p(steps);
   }
   if (log_n_trained > 0) {

@@ -12,6 +12,11 @@
 /// Whatever is fast knows only these.
 namespace hodometer {
 
+/// Limits that keep every size within memory and every sum within 64 bits.
+inline constexpr int64_t max_dim = int64_t{1} << 20;
+inline constexpr int64_t max_num_heads = int64_t{1} << 20;
+inline constexpr int64_t max_rows = int64_t{1} << 31;
+
 /// Which lane of a sinusoidal row holds the sine or cosine of which pair.
 ///
 /// Lane sine_start + i * lane_stride holds sin of pair i, lane cosine_start + i * lane_stride its
@@ -86,7 +91,7 @@ struct QueryTableBias {
 /// What a score is multiplied by, on top of 1/sqrt(head_dim). Every part is 1 unless it is used.
 struct LogitScale {
   double constant = 1;
-  /// 1 + beta ln(1 + floor((position + offset) / floor_scale)).
+  /// 1 + beta ln(1 + floor((position + offset) / floor_scale)); 1 where the floor is negative.
   double beta = 0;
   double floor_scale = 1;
   int64_t offset = 0;

@@ -24,16 +24,19 @@ std::vector<double> alibi_slopes(int64_t num_heads, double alibi_bias_max, Slope
   return slopes;
 }
 
+namespace {
+
+// The bias of the largest distance is a float32.
+constexpr double max_slope = 1e28;
+
+}  // namespace
+
 Status check(const Alibi& spec) {
   if (!spec.slopes) {
     if (!spec.num_heads) {
       return Error{ErrorKind::bad_input, "num_heads is missing: expected it, or slopes"};
     }
-    HODO_RETURN_IF_ERROR(check_at_least("num_heads", *spec.num_heads, 1));
-    if (*spec.num_heads > 1 << 20) {
-      return Error{ErrorKind::bad_input,
-                   fmt::format("num_heads is {}: expected at most 1048576", *spec.num_heads)};
-    }
+    HODO_RETURN_IF_ERROR(check_between("num_heads", *spec.num_heads, 1, max_num_heads));
     return check_positive("alibi_bias_max", spec.alibi_bias_max);
   }
   if (spec.slopes->empty()) {
@@ -43,8 +46,21 @@ Status check(const Alibi& spec) {
     return Error{ErrorKind::bad_input, fmt::format("slopes has {} entries: expected num_heads, {}",
                                                    spec.slopes->size(), *spec.num_heads)};
   }
+  const Alibi unused;
+  if (spec.alibi_bias_max != unused.alibi_bias_max || spec.slope_series != unused.slope_series) {
+    return Error{ErrorKind::bad_input,
+                 "alibi_bias_max or slope_series beside slopes: expected one or the other, because "
+                 "slopes leave nothing to compute"};
+  }
   for (size_t h = 0; h < spec.slopes->size(); ++h) {
-    HODO_RETURN_IF_ERROR(check_finite(fmt::format("slopes[{}]", h), (*spec.slopes)[h]));
+    const double slope = (*spec.slopes)[h];
+    HODO_RETURN_IF_ERROR(check_finite(fmt::format("slopes[{}]", h), slope));
+    if (slope < 0 || slope > max_slope) {
+      return Error{ErrorKind::bad_input,
+                   fmt::format("slopes[{}] is {}: expected 0 to {} (the bias is -slope * distance, "
+                               "so that far keys lose)",
+                               h, slope, max_slope)};
+    }
   }
   return {};
 }

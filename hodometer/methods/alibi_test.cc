@@ -66,7 +66,7 @@ TEST(Alibi, AShardTakesItsSlopesFromTheWhole) {
 }
 
 TEST(Alibi, AgreesWithBloomAndMpt) {
-  const Json cases = testing::golden("hf_bias.json")["alibi"];
+  const Json cases = testing::golden("hf_bias.json").at("alibi");
   int compared = 0;
   for (const Json& one : cases) {
     if (one["source"] == "falcon") continue;  // rounds its slopes to bfloat16
@@ -125,6 +125,15 @@ TEST(Alibi, SecondRankDoesNotBeginAnew) {
   const auto whole = slopes_of(R"("num_heads":16)");
   for (size_t h = 0; h < 8; ++h) EXPECT_NEAR(whole[8 + h], right[h], 6e-7) << h;
   EXPECT_EQ(slopes_of(R"("num_heads":8)")[0], 0.5);
+}
+
+// Slopes with the sign of the bias would reward what is far.
+TEST(Alibi, SlopesBelowZeroAreRefused) {
+  EXPECT_EQ(refusal(R"({"method":"alibi","slopes":[0.5,-0.5]})"),
+            "spec: slopes[1] is -0.5: expected 0 to 1e+28 (the bias is -slope * distance, so that "
+            "far keys "
+            "lose)");
+  EXPECT_EQ(refusal(R"({"method":"alibi","slopes":[0.5,0]})"), "accepted");
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ struct AxialRotary {
     return std::tuple{
         required("head_dim", &AxialRotary::head_dim, "lanes", "width of a head; all lanes turn"),
         required("layout", &AxialRotary::layout, "", "which two lanes make a pair"),
-        required("base", &AxialRotary::base, "", "ratio of fastest to slowest frequency"),
+        required("base", &AxialRotary::base, "", "frequencies run from 1 towards 1/base"),
         required("axis_layout", &AxialRotary::axis_layout, "", "which pairs read which axis")};
   }
 };

@@ -5,9 +5,10 @@
 namespace hodometer {
 
 Status check(const Learned& spec) {
-  HODO_RETURN_IF_ERROR(check_at_least("max_position_embeddings", spec.max_position_embeddings, 1));
-  HODO_RETURN_IF_ERROR(check_at_least("dim", spec.dim, 1));
-  return check_at_least("offset", spec.offset, 0);
+  HODO_RETURN_IF_ERROR(
+      check_between("max_position_embeddings", spec.max_position_embeddings, 1, max_rows));
+  HODO_RETURN_IF_ERROR(check_between("dim", spec.dim, 1, max_dim));
+  return check_between("offset", spec.offset, 0, max_rows);
 }
 
 std::vector<Action> actions(const Learned& spec, int64_t) {

@@ -29,7 +29,7 @@ TEST(Learned, RowsAreTheLongestInputPlusTheOffset) {
 
 TEST(Learned, RefusesEmptyTables) {
   EXPECT_EQ(refusal(R"({"method":"learned","max_position_embeddings":0,"dim":768})"),
-            "spec: max_position_embeddings is 0: expected 1 or more");
+            "spec: max_position_embeddings is 0: expected 1 to 2147483648");
 }
 
 }  // namespace

@@ -10,7 +10,9 @@ Status check_rule(const ConstantScale& rule) { return check_positive("factor", r
 
 Status check_rule(const YarnSoftmaxScale& rule) {
   HODO_RETURN_IF_ERROR(check_positive("factor", rule.factor));
-  return check_finite("mscale_all_dim", rule.mscale_all_dim);
+  HODO_RETURN_IF_ERROR(check_finite("mscale_all_dim", rule.mscale_all_dim));
+  return check_positive("the magnitude that mscale_all_dim gives",
+                        yarn_magnitude(rule.factor, rule.mscale_all_dim));
 }
 
 Status check_rule(const TemperatureScale& rule) {

@@ -53,5 +53,15 @@ TEST(LogitScale, RefusesWhatHasNoValue) {
   EXPECT_FALSE(check(LogitScaleRule(YarnSoftmaxScale{-1, 1})).ok());
 }
 
+// Keys of a cache may be shifted to the left of 0; the factor stays a number.
+TEST(LogitScale, NegativePositionsHaveAFactor) {
+  const LogitScale temperature = logit_scale(TemperatureScale{.beta = 0.1, .floor_scale = 8192});
+  EXPECT_EQ(temperature.at(-1), 1.0);
+  EXPECT_EQ(temperature.at(-9000), 1.0);
+  const LogitScale log_n = logit_scale(LogNScale{.original_max_position_embeddings = 512});
+  EXPECT_EQ(log_n.at(-1), 1.0);
+  EXPECT_EQ(log_n.at(-9000), 1.0);
+}
+
 }  // namespace
 }  // namespace hodometer

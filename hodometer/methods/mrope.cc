@@ -9,6 +9,9 @@
 
 namespace hodometer {
 
+namespace {
+
+// The axis of each pair: 0 time, 1 height, 2 width. The sections were checked.
 std::vector<uint8_t> mrope_axes(const std::vector<int64_t>& mrope_section, SectionLayout layout) {
   std::vector<uint8_t> axes;
   for (size_t section = 0; section < mrope_section.size(); ++section) {
@@ -30,6 +33,8 @@ std::vector<uint8_t> mrope_axes(const std::vector<int64_t>& mrope_section, Secti
   }
   return axes;
 }
+
+}  // namespace
 
 Status check(const Mrope& spec) {
   HODO_RETURN_IF_ERROR(check(spec.rotary));

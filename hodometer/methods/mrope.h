@@ -47,7 +47,4 @@ struct Mrope {
 Status check(const Mrope& spec);
 std::vector<Action> actions(const Mrope& spec, int64_t context_length);
 
-/// The axis of each pair: 0 time, 1 height, 2 width.
-std::vector<uint8_t> mrope_axes(const std::vector<int64_t>& mrope_section, SectionLayout layout);
-
 }  // namespace hodometer

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,12 @@ using testing::action_of;
 using testing::refusal;
 
 std::string letters(const std::vector<int64_t>& sections, SectionLayout layout) {
+  const int64_t pairs = std::accumulate(sections.begin(), sections.end(), int64_t{0});
+  const Mrope spec{{.head_dim = 2 * pairs, .base = 10000}, sections, layout};
+  EXPECT_TRUE(check(spec).ok());
   std::string text;
-  for (uint8_t axis : mrope_axes(sections, layout)) text += "thw"[axis];
+  const auto rotation = std::get<RotatePairs>(actions(spec, 1).front());
+  for (uint8_t axis : rotation.axis) text += "thw"[axis];
   return text;
 }
 

@@ -45,7 +45,8 @@ struct PositionSpec {
 Status check(const PositionSpec& spec);
 
 /// What the method does, in double precision. `context_length` is the largest position + 1; only
-/// schedules that look at the length read it. Fails as check() does.
+/// schedules that look at the length read it. Fails as check() does, for a length outside 1 to
+/// 2^31, and where numbers that are each in range give a frequency or a magnitude that is not.
 Result<std::vector<Action>> actions(const PositionSpec& spec, int64_t context_length);
 
 /// The name of the method: "rotary", "alibi", ...

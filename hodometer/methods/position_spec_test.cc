@@ -159,5 +159,44 @@ TEST(PositionSpec, MagnitudeSwitchedOffAndQueryScaleStandTogether) {
   EXPECT_NEAR(scale.at(8192), 1.0693147, 5e-8);
 }
 
+// Each number is in range and what they give is not: heads would be turned by NaN.
+TEST(PositionSpec, FrequenciesAndMagnitudesThatAreNoNumbersAreRefused) {
+  const auto refused = [](const std::string& text, const std::string& words) {
+    const auto list = actions(*parse_spec(text), 4096);
+    EXPECT_FALSE(list.ok()) << text;
+    if (list.ok()) return;
+    EXPECT_NE(list.error().message.find(words), std::string::npos) << list.error().message;
+  };
+  const std::string rotary = R"({"method":"rotary","head_dim":4,"layout":"half_split",)";
+  refused(rotary + R"("base":1e-310})", "rotary: pair 0 turns by ");
+  refused(rotary + R"("base":10000,"schedule":{"rope_type":"linear","factor":1e-320}})",
+          "turns by");
+  refused(rotary + R"("base":10000,"schedule":{"rope_type":"yarn","factor":4,
+                      "original_max_position_embeddings":4096,"attention_factor":1e39}})",
+          "multiplied by 1e+39");
+  refused(rotary + R"("base":10000,"schedule":{"rope_type":"yarn","factor":4,
+                      "original_max_position_embeddings":4096,"attention_factor":1e-46}})",
+          "multiplied by 1e-46");
+}
+
+TEST(PositionSpec, SizesThatFitNoMemoryAreRefused) {
+  for (const char* text :
+       {R"({"method":"sinusoidal","dim":9007199254740992,"layout":"halves"})",
+        R"({"method":"learned","max_position_embeddings":1024,"dim":9007199254740992})",
+        R"({"method":"learned","max_position_embeddings":9007199254740992,"dim":8})",
+        R"({"method":"alibi","num_heads":9007199254740992})",
+        R"({"method":"t5_bias","num_heads":9007199254740992,"bidirectional":false})"}) {
+    const auto spec = parse_spec(text);
+    EXPECT_FALSE(spec.ok()) << text;
+    if (!spec.ok()) {
+      EXPECT_NE(spec.error().message.find("9007199254740992: expected"), std::string::npos);
+    }
+  }
+  const PositionSpec rotary =
+      *parse_spec(R"({"method":"rotary","head_dim":4,"layout":"half_split","base":10000})");
+  EXPECT_FALSE(actions(rotary, 0).ok());
+  EXPECT_FALSE(actions(rotary, INT64_MAX).ok());
+}
+
 }  // namespace
 }  // namespace hodometer

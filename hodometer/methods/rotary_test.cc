@@ -22,7 +22,7 @@ TEST(Rotary, AgreesWithHuggingFaceOverEverySchedule) {
   const std::map<std::string, std::string> refused = {
       {"\"high_freq_factor\":1.0,", "expected at least low_freq_factor"},
       {"\"attention_factor\":0.0", "attention_factor is 0"}};
-  const Json cases = testing::golden("hf_rope.json")["cases"];
+  const Json cases = testing::golden("hf_rope.json").at("cases");
   ASSERT_GE(cases.size(), 200u);
   size_t compared = 0;
   for (const Json& one : cases) {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -15,14 +16,18 @@
 
 namespace hodometer::testing {
 
-/// A golden file; tests/golden/README.md says who made it.
-inline Json golden(const std::string& file) {
+/// A golden file, read once; tests/golden/README.md says who made it.
+inline const Json& golden(const std::string& file) {
+  static std::map<std::string, Json> files;
+  const auto [found, is_new] = files.try_emplace(file);
+  if (!is_new) return found->second;
   std::ifstream stream(std::string(HODO_GOLDEN_DIR "/") + file);
   std::stringstream text;
   text << stream.rdbuf();
   auto json = parse_json(text.str(), file);
   EXPECT_TRUE(json.ok()) << (json.ok() ? "" : json.error().message);
-  return json.ok() ? *json : Json();
+  if (json.ok()) found->second = std::move(*json);
+  return found->second;
 }
 
 /// The spec of a text form that must be valid.

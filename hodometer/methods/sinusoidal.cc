@@ -1,5 +1,7 @@
 #include "hodometer/methods/sinusoidal.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "hodometer/base/check.h"
@@ -7,11 +9,14 @@
 namespace hodometer {
 
 Status check(const Sinusoidal& spec) {
-  HODO_RETURN_IF_ERROR(check_at_least("dim", spec.dim, 1));
-  HODO_RETURN_IF_ERROR(check_at_least("offset", spec.offset, 0));
-  HODO_RETURN_IF_ERROR(check_at_least("padding_idx", spec.padding_idx.value_or(0), 0));
+  HODO_RETURN_IF_ERROR(check_between("dim", spec.dim, 1, max_dim));
+  HODO_RETURN_IF_ERROR(check_between("offset", spec.offset, 0, max_rows));
+  HODO_RETURN_IF_ERROR(check_between("padding_idx", spec.padding_idx.value_or(0), 0, max_rows));
   if (spec.lane_order == LaneOrder::cosine_first && spec.dim % 2 != 0) {
-    return check_even("dim", spec.dim);
+    return Error{ErrorKind::bad_input,
+                 fmt::format("dim is {}: expected an even number where lane_order is cosine_first, "
+                             "because every row ends with the sine of its last cosine",
+                             spec.dim)};
   }
   return check_positive("base", spec.base);
 }

@@ -51,7 +51,8 @@ struct Sinusoidal {
     return std::tuple{
         required("dim", &Sinusoidal::dim, "lanes", "width of the embedding"),
         required("layout", &Sinusoidal::layout, "", "where sines and cosines lie"),
-        optional("base", &Sinusoidal::base, "", "the slowest wavelength is 2 pi base"),
+        optional("base", &Sinusoidal::base, "",
+                 "frequencies run from 1 towards 1/base; halves_endpoint reaches it"),
         optional("lane_order", &Sinusoidal::lane_order, "", "MusicGen's cosines come first"),
         optional("offset", &Sinusoidal::offset, "positions",
                  "row of position 0; fairseq starts at padding_idx + 1"),

@@ -69,7 +69,7 @@ TEST(Sinusoidal, AgreesWithHuggingFace) {
       {"whisper", R"("layout":"halves_endpoint")"},
       {"m2m_100", R"("layout":"halves_endpoint","offset":2,"padding_idx":1)"},
       {"musicgen", R"("layout":"halves_endpoint","lane_order":"cosine_first")"}};
-  for (const Json& one : testing::golden("hf_bias.json")["sinusoidal"]) {
+  for (const Json& one : testing::golden("hf_bias.json").at("sinusoidal")) {
     const std::string spec =
         fmt::format(R"("dim":{},{})", one["dim"].get<int64_t>(), members.at(one["source"]));
     for (size_t p = 0; p < one["positions"].size(); ++p) {

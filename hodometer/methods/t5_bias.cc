@@ -21,15 +21,10 @@ int64_t first_distance(Real boundary) {
 }  // namespace
 
 Status check(const T5Bias& spec) {
-  HODO_RETURN_IF_ERROR(check_at_least("num_heads", spec.num_heads, 1));
-  HODO_RETURN_IF_ERROR(check_at_least("relative_attention_num_buckets",
-                                      spec.relative_attention_num_buckets,
-                                      spec.bidirectional ? 4 : 2));
-  if (spec.relative_attention_num_buckets > 1 << 20) {
-    return Error{ErrorKind::bad_input,
-                 fmt::format("relative_attention_num_buckets is {}: expected at most 1048576",
-                             spec.relative_attention_num_buckets)};
-  }
+  HODO_RETURN_IF_ERROR(check_between("num_heads", spec.num_heads, 1, max_num_heads));
+  HODO_RETURN_IF_ERROR(check_between("relative_attention_num_buckets",
+                                     spec.relative_attention_num_buckets,
+                                     spec.bidirectional ? 4 : 2, int64_t{1} << 20));
   if (spec.bidirectional && spec.relative_attention_num_buckets % 2 != 0) {
     return Error{ErrorKind::bad_input,
                  fmt::format("relative_attention_num_buckets is {}: expected an even number where "

@@ -26,7 +26,7 @@ DistanceBias bias_of(int64_t buckets, int64_t max_distance, bool bidirectional) 
 
 // Every distance from -3000 to 3000, for 16 settings, as Hugging Face buckets them.
 TEST(T5Bias, AgreesWithHuggingFaceAtEveryDistance) {
-  const Json cases = testing::golden("hf_bias.json")["t5"];
+  const Json cases = testing::golden("hf_bias.json").at("t5");
   ASSERT_GE(cases.size(), 16u);
   for (const Json& one : cases) {
     const auto bias = action_of<DistanceBias>(one["spec"].dump());

@@ -1,5 +1,7 @@
 #include "hodometer/methods/xpos.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "hodometer/base/check.h"
@@ -8,7 +10,11 @@ namespace hodometer {
 
 Status check(const Xpos& spec) {
   HODO_RETURN_IF_ERROR(check(spec.rotary));
-  HODO_RETURN_IF_ERROR(check_positive("scale_base", spec.scale_base));
+  HODO_RETURN_IF_ERROR(check_finite("scale_base", spec.scale_base));
+  if (spec.scale_base < 1) {  // a few positions further nothing would be left of a float32
+    return Error{ErrorKind::bad_input,
+                 fmt::format("scale_base is {}: expected 1 position or more", spec.scale_base)};
+  }
   return check_finite("center", spec.center);
 }
 
@@ -19,7 +25,7 @@ std::vector<Action> actions(const Xpos& spec, int64_t context_length) {
   for (size_t i = 0; i < rotation.inv_freq.size(); ++i) {
     decay.log_zeta.push_back(std::log((2 * static_cast<double>(i) + 0.4 * d) / (1.4 * d)));
   }
-  rotation.decay = std::move(decay);
+  if (!decay.log_zeta.empty()) rotation.decay = std::move(decay);
   return {rotation};
 }
 

@@ -31,5 +31,11 @@ TEST(Xpos, RefusesWhatHasNoValue) {
             "accepted");
 }
 
+TEST(Xpos, NothingThatTurnsNothingThatDecays) {
+  const auto rotation = action_of<RotatePairs>(
+      R"({"method":"xpos","head_dim":4,"rotary_dim":0,"layout":"half_split","base":10000})");
+  EXPECT_FALSE(rotation.decay.has_value());
+}
+
 }  // namespace
 }  // namespace hodometer

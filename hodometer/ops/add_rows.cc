@@ -25,7 +25,7 @@ struct RowAddition {
 
   const AddRow& row() const { return plan.row->row; }
 
-  /// The tokens of a run from `skip` on, `lanes` lanes from `lane` on, in place.
+  /// The tokens of a run, `lanes` lanes from `lane` on, in place.
   TokenBlock block(const TokenRun& run, int64_t lane, int64_t lanes) const {
     TokenBlock made;
     made.dtype = x.dtype;

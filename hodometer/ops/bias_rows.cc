@@ -40,15 +40,16 @@ Result<std::vector<float>> bias_rows(const Plan& plan, std::span<const float> ta
   HODO_RETURN_IF_ERROR(check_range("query_positions", query_positions));
   HODO_RETURN_IF_ERROR(check_range("key_positions", key_positions));
 
+  HODO_RETURN_IF_ERROR(check_bias("bias_rows", *plan.distance_bias, table));
+
   std::vector<float> rows(static_cast<size_t>(num_heads * queries * keys));
   for (int64_t q = 0; q < queries; ++q) {
     for (int64_t k = 0; k < keys; ++k) {
       const int64_t distance =
           query_positions[static_cast<size_t>(q)] - key_positions[static_cast<size_t>(k)];
-      HODO_ASSIGN(const BiasArray bias,
-                  make_bias_array(*plan.distance_bias, table, distance, distance));
       for (int64_t head = 0; head < num_heads; ++head) {
-        rows[static_cast<size_t>((head * queries + q) * keys + k)] = bias.at(head, distance);
+        rows[static_cast<size_t>((head * queries + q) * keys + k)] =
+            bias_value(*plan.distance_bias, table, head, distance);
       }
     }
   }

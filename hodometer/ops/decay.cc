@@ -22,7 +22,7 @@ PairLanes pair_lanes(const RotationPlan& rotation, int64_t begin) {
 Status check_decay(std::string_view operation, const Plan& plan, const PositionView& positions,
                    const std::optional<HeadRole>& role, int64_t batch, int64_t length) {
   for (const RotationPlan& rotation : plan.rotations) {
-    if (!rotation.decay || rotation.decay->log_zeta.empty()) continue;
+    if (!rotation.decay) continue;
     const Decay& decay = *rotation.decay;
     if (!role) {
       return Error{ErrorKind::usage,

@@ -11,7 +11,7 @@
 namespace hodometer {
 namespace {
 
-/// What bias_rows and this are for people, not engines: 2^27 numbers are more than anyone reads.
+/// Like bias_rows(), this is for people to read: 2^27 numbers are more than anyone does.
 constexpr int64_t most_values = int64_t{1} << 27;
 
 }  // namespace

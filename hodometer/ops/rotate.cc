@@ -128,13 +128,15 @@ Status rotate_checked(std::string_view operation, const Plan& plan, std::span<co
                                "length {}: expected equal ones",
                                operation, heads.batch, heads.length, first.batch, first.length)};
     }
+    // Of an empty tensor no extent was checked.
+    if (heads.batch == 0 || heads.length == 0 || heads.heads == 0) continue;
     bytes_per_token += heads.heads * heads.head_dim * dtype_size(heads.dtype);
   }
   HODO_RETURN_IF_ERROR(
       internal::check_positions(operation, plan, positions, first.batch, first.length));
   HODO_RETURN_IF_ERROR(
       internal::check_decay(operation, plan, positions, options.role, first.batch, first.length));
-  if (first.batch == 0 || first.length == 0) return {};
+  if (bytes_per_token == 1) return {};
 
   const Rotation rotation{plan, from, to, positions, options};
   const bool one_pass = to.size() == 1 && plan.rotations.size() <= 1;

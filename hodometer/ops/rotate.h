@@ -35,8 +35,9 @@ struct RotateOptions {
 /// at or beyond the larger of plan.context_length and the trained length are refused: the plan
 /// would turn them by frequencies that belong to a shorter sequence.
 ///
-/// Results do not depend on the executor. Never allocates unless it fails; on failure nothing has
-/// been written. Writing to one place through overlapping heads is undefined.
+/// Results do not depend on the executor. On failure nothing has been written. Never allocates
+/// unless it fails, beside what the executor does. Writing to one place through overlapping heads
+/// is undefined.
 ///
 /// Errors: heads of another width than the plan's, tensors of different batch or length, no data,
 /// negative sizes, extents beyond 2^63 bytes, positions of another shape, with another number of

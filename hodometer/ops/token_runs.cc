@@ -170,16 +170,22 @@ Status check_shape(std::string_view operation, const PositionView& view, int64_t
   };
   return std::visit(
       Overloaded{[&](const PositionView::Run&) { return Status(); },
-                 [&](const PositionView::Starts& source) {
-                   return check_rows(source.batch, source.first);
+                 [&](const PositionView::Starts& source) -> Status {
+                   HODO_RETURN_IF_ERROR(check_rows(source.batch, source.first));
+                   return check_extents(operation, source.first, sizeof(int64_t),
+                                        {{"rows of positions", source.batch, source.stride}});
                  },
-                 [&](const auto& source) {
+                 [&](const auto& source) -> Status {
                    if (source.length != length) {
-                     return Status(Error{ErrorKind::usage,
-                                         fmt::format("{}: positions have {} tokens: expected {}",
-                                                     operation, source.length, length)});
+                     return Error{ErrorKind::usage,
+                                  fmt::format("{}: positions have {} tokens: expected {}",
+                                              operation, source.length, length)};
                    }
-                   return check_rows(source.batch, source.data);
+                   HODO_RETURN_IF_ERROR(check_rows(source.batch, source.data));
+                   return check_extents(operation, source.data, sizeof(*source.data),
+                                        {{"axes of positions", num_axes, source.axis_stride},
+                                         {"rows of positions", source.batch, source.batch_stride},
+                                         {"tokens of positions", length, source.length_stride}});
                  }},
       view.source());
 }

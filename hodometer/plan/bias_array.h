@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "hodometer/base/result.h"
@@ -21,6 +22,15 @@ struct BiasArray {
     return values[static_cast<size_t>(head * num_distances + distance - first_distance)];
   }
 };
+
+/// That `table` is what a bias learned per bucket needs, [num_buckets, num_heads], or empty for one
+/// with slopes.
+Status check_bias(std::string_view operation, const DistanceBias& bias,
+                  std::span<const float> table);
+
+/// The bias of one head at a distance (query - key), rounded once. Everything was checked before.
+float bias_value(const DistanceBias& bias, std::span<const float> table, int64_t head,
+                 int64_t distance);
 
 /// Spreads `bias` over distances first_distance to last_distance (query - key), both included.
 ///

@@ -87,5 +87,11 @@ TEST(BiasArray, IsALineAndNotAMatrix) {
   EXPECT_EQ(array->values.size() * sizeof(float), size_t{4} << 20);
 }
 
+TEST(BiasArray, RefusesABiasThatIsNoBias) {
+  EXPECT_FALSE(make_bias_array(DistanceBias{}, {}, 0, 0).ok());
+  EXPECT_FALSE(make_bias_array(DistanceBias{.num_heads = 1}, {}, 0, 0).ok());
+  EXPECT_FALSE(make_bias_array(DistanceBias{.num_heads = 2, .slopes = {0.5}}, {}, 0, 0).ok());
+}
+
 }  // namespace
 }  // namespace hodometer

@@ -18,9 +18,9 @@ namespace hodometer {
 enum class AngleMode : uint8_t {
   /// From the 64-bit phase: cos and sin within 6e-8 of the truth at every position below 2^31.
   exact,
-  /// float32 inverse frequency, float32 product, cos and sin of that: what Hugging Face computes,
-  /// for those who must match it. Off by up to 3e-4 at position 4095 and 7e-2 at a
-  /// million (docs/accuracy.md).
+  /// float32 inverse frequency, float32 product, cos and sin of that, for those who must match
+  /// Hugging Face: its arithmetic, with frequencies rounded once where its power is some ulp off.
+  /// Off by up to 3e-4 at position 4095 and 7e-2 at a million (docs/accuracy.md).
   float32,
 };
 constexpr auto enum_names(AngleMode) {

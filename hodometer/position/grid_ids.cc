@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <utility>
 
 namespace hodometer {
 namespace {
@@ -33,36 +33,35 @@ Status check_grid(std::string_view operation, const PatchGrid& grid, int64_t mer
   return {};
 }
 
-/// Collects ids token by token and lays them out axis by axis at the end.
-template <size_t num_axes>
-class AxisBuilder {
- public:
-  void add(const std::array<int64_t, num_axes>& id) { tokens_.push_back(id); }
-  int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
-
-  AxisIds finish() const {
-    AxisIds made{static_cast<int64_t>(num_axes), size(), {}};
-    made.ids.reserve(num_axes * tokens_.size());
-    for (size_t axis = 0; axis < num_axes; ++axis) {
-      for (const auto& id : tokens_) made.ids.push_back(id[axis]);
+/// The tokens of a part, or an error where it has too many beside `before`.
+Result<int64_t> count_tokens(const MropePart& part, int64_t merge, int64_t before) {
+  int64_t tokens = 0;
+  if (const auto* text = std::get_if<TextPart>(&part)) {
+    if (text->tokens < 0 || text->tokens > max_tokens) {
+      return usage(fmt::format("mrope_ids: a text of {} tokens: expected 0 to {} tokens in all",
+                               text->tokens, max_tokens));
     }
-    return made;
+    tokens = text->tokens;
+  } else {
+    const auto* image = std::get_if<ImagePart>(&part);
+    const PatchGrid& grid = image != nullptr ? image->grid : std::get<VideoPart>(part).grid;
+    HODO_RETURN_IF_ERROR(check_grid("mrope_ids", grid, merge));
+    tokens = grid.frames * (grid.height / merge) * (grid.width / merge);
   }
-
- private:
-  std::vector<std::array<int64_t, num_axes>> tokens_;
-};
+  if (tokens > max_tokens - before) {
+    return usage(fmt::format("mrope_ids: more than {} tokens in all", max_tokens));
+  }
+  return tokens;
+}
 
 /// The state of one sequence while its parts are added.
 class MropeSequence {
  public:
-  explicit MropeSequence(const MropeRule& rule) : rule_(rule) {}
+  MropeSequence(const MropeRule& rule, int64_t tokens) : rule_(rule) {
+    made_.positions = {3, tokens, std::vector<int64_t>(static_cast<size_t>(3 * tokens))};
+  }
 
   Status add(const TextPart& text) {
-    if (text.tokens < 0 || text.tokens > max_tokens - ids_.size()) {
-      return usage(fmt::format("mrope_ids: a text of {} tokens: expected 0 to {} tokens in all",
-                               text.tokens, max_tokens));
-    }
     for (int64_t i = 0; i < text.tokens; ++i) put(next_ + i, next_ + i, next_ + i);
     next_ += text.tokens;
     return {};
@@ -73,8 +72,15 @@ class MropeSequence {
   Status add(const VideoPart& video) {
     float interval = 1;
     if (rule_.tokens_per_second) {
-      interval = static_cast<float>(*rule_.tokens_per_second) *
-                 static_cast<float>(video.seconds_per_grid.value_or(1));
+      const auto rate = static_cast<float>(*rule_.tokens_per_second);
+      const auto seconds = static_cast<float>(video.seconds_per_grid.value_or(1));
+      if (!(rate >= 0 && seconds >= 0)) {
+        return usage(
+            fmt::format("mrope_ids: tokens_per_second is {} and seconds_per_grid {}: "
+                        "expected 0 or more",
+                        rate, seconds));
+      }
+      interval = rate * seconds;
     } else if (video.seconds_per_grid) {
       return usage(
           fmt::format("mrope_ids: seconds_per_grid is {} but the rule has no "
@@ -91,16 +97,15 @@ class MropeSequence {
     return add_grid(video.grid, interval);
   }
 
-  MropeIds finish() const { return {ids_.finish(), largest_ + 1}; }
+  MropeIds finish() && {
+    made_.next = largest_ + 1;
+    return std::move(made_);
+  }
 
  private:
   Status add_grid(const PatchGrid& grid, float interval) {
-    HODO_RETURN_IF_ERROR(check_grid("mrope_ids", grid, rule_.spatial_merge_size));
     const int64_t height = grid.height / rule_.spatial_merge_size;
     const int64_t width = grid.width / rule_.spatial_merge_size;
-    if (grid.frames * height * width > max_tokens - ids_.size()) {
-      return usage(fmt::format("mrope_ids: more than {} tokens", max_tokens));
-    }
     for (int64_t frame = 0; frame < grid.frames; ++frame) {
       const auto time = static_cast<int64_t>(std::floor(static_cast<float>(frame) * interval));
       for (int64_t row = 0; row < height; ++row) {
@@ -115,40 +120,60 @@ class MropeSequence {
   }
 
   void put(int64_t time, int64_t row, int64_t column) {
-    ids_.add({time, row, column});
+    int64_t axis = token_++;
+    for (const int64_t id : {time, row, column}) {
+      made_.positions.ids[static_cast<size_t>(axis)] = id;
+      axis += made_.positions.tokens;
+    }
     largest_ = std::max({largest_, time, row, column});
   }
 
   const MropeRule& rule_;
-  AxisBuilder<3> ids_;
+  MropeIds made_;
+  int64_t token_ = 0;
   int64_t next_ = 0;
   int64_t largest_ = -1;
 };
 
 }  // namespace
 
+Result<int64_t> count_mrope_tokens(std::span<const MropePart> parts, const MropeRule& rule) {
+  int64_t tokens = 0;
+  for (const MropePart& part : parts) {
+    HODO_ASSIGN(const int64_t more, count_tokens(part, rule.spatial_merge_size, tokens));
+    tokens += more;
+  }
+  return tokens;
+}
+
 Result<MropeIds> mrope_ids(std::span<const MropePart> parts, const MropeRule& rule) {
-  MropeSequence sequence(rule);
+  HODO_ASSIGN(const int64_t tokens, count_mrope_tokens(parts, rule));
+  MropeSequence sequence(rule, tokens);
   for (const MropePart& part : parts) {
     HODO_RETURN_IF_ERROR(std::visit([&](const auto& one) { return sequence.add(one); }, part));
   }
-  return sequence.finish();
+  return std::move(sequence).finish();
 }
 
 Result<AxisIds> patch_ids(const PatchGrid& grid, PatchOrder order, int64_t merge) {
   const int64_t block = order == PatchOrder::merge_blocks ? merge : 1;
   HODO_RETURN_IF_ERROR(check_grid("patch_ids", grid, block));
-  AxisBuilder<2> ids;
+  const int64_t patches = grid.frames * grid.height * grid.width;
+  AxisIds made{2, patches, std::vector<int64_t>(static_cast<size_t>(2 * patches))};
+  size_t patch = 0;
   for (int64_t frame = 0; frame < grid.frames; ++frame) {
     for (int64_t top = 0; top < grid.height; top += block) {
       for (int64_t left = 0; left < grid.width; left += block) {
         for (int64_t row = top; row < top + block; ++row) {
-          for (int64_t column = left; column < left + block; ++column) ids.add({row, column});
+          for (int64_t column = left; column < left + block; ++column, ++patch) {
+            made.ids[patch] = row;
+            made.ids[static_cast<size_t>(patches) + patch] = column;
+          }
         }
       }
     }
   }
-  return ids.finish();
+  return made;
 }
 
 }  // namespace hodometer

@@ -65,8 +65,13 @@ struct MropeRule {
 
 struct MropeIds {
   AxisIds positions;  ///< axes time, height, width
-  int64_t next = 0;   ///< the position of a text token that follows, on every axis
+  /// Largest position + 1: where generation goes on, on every axis, as Hugging Face's
+  /// `rope_deltas` say. With past_grid that is not where a text part that follows a video begins.
+  int64_t next = 0;
 };
+
+/// How many tokens the parts have. Errors as mrope_ids() for their sizes.
+Result<int64_t> count_mrope_tokens(std::span<const MropePart> parts, const MropeRule& rule);
 
 /// Ids of a sequence of text, images and videos; prefill, training and decoding use this one.
 /// Source: Hugging Face's `get_rope_index` of Qwen2-VL, Qwen2.5-VL and Qwen3-VL; times are products

@@ -136,5 +136,21 @@ TEST(PatchIds, RefuseWhatDoesNotDivide) {
   EXPECT_EQ(patch_ids({0, 2, 2}, PatchOrder::row_major, 1)->tokens, 0);
 }
 
+TEST(MropeIds, AreCountedBeforeTheyAreMade) {
+  const MropeRule rule{.spatial_merge_size = 2};
+  const std::vector<MropePart> parts = {TextPart{3}, ImagePart{{1, 4, 6}}, VideoPart{{5, 2, 2}}};
+  EXPECT_EQ(*count_mrope_tokens(parts, rule), 3 + 6 + 5);
+  const std::vector<MropePart> long_text = {TextPart{int64_t{1} << 31}};
+  EXPECT_EQ(*count_mrope_tokens(long_text, rule), int64_t{1} << 31);
+  const std::vector<MropePart> too_long = {TextPart{int64_t{1} << 31}, TextPart{1}};
+  EXPECT_FALSE(count_mrope_tokens(too_long, rule).ok());
+}
+
+// Two negative numbers make a positive time.
+TEST(MropeIds, RefuseTimeThatRunsBackwardsTwice) {
+  const std::vector<MropePart> parts = {VideoPart{{2, 2, 2}, -0.5}};
+  EXPECT_FALSE(mrope_ids(parts, {.spatial_merge_size = 2, .tokens_per_second = -4}).ok());
+}
+
 }  // namespace
 }  // namespace hodometer

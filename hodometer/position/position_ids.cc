@@ -139,6 +139,7 @@ Result<std::vector<int64_t>> ids_aligned_to_end(int64_t q_len, int64_t k_len) {
                     "k_len",
                     q_len, k_len));
   }
+  HODO_RETURN_IF_ERROR(check_count("ids_aligned_to_end", 1, q_len));
   const int64_t first = k_len - q_len;
   return ids_from_starts({&first, 1}, q_len);
 }

@@ -6,8 +6,8 @@ namespace hodometer {
 
 Status check(const NtkByPartsSchedule& rule, const RotaryBand& band) {
   HODO_RETURN_IF_ERROR(check_positive("factor", rule.factor));
-  HODO_RETURN_IF_ERROR(check_finite("ntk_factor", rule.ntk_factor));
-  HODO_RETURN_IF_ERROR(check_finite("extrapolation_factor", rule.extrapolation_factor));
+  HODO_RETURN_IF_ERROR(check_share("ntk_factor", rule.ntk_factor));
+  HODO_RETURN_IF_ERROR(check_share("extrapolation_factor", rule.extrapolation_factor));
   HODO_RETURN_IF_ERROR(check_ramp(band, rule.original_max_position_embeddings));
   return check_ntk_width(band);
 }

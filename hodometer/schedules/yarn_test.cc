@@ -113,8 +113,32 @@ TEST(YarnSchedule, RefusesWhatHasNoValue) {
       refusal(YarnSchedule{.factor = 4, .original_max_position_embeddings = 8, .beta_fast = 0},
               {1e4, 64}),
       "beta_fast is 0: expected a finite number above 0");
+  EXPECT_EQ(refusal(
+                YarnSchedule{
+                    .factor = 4, .original_max_position_embeddings = 8, .extrapolation_factor = 64},
+                {1e4, 64}),
+            "extrapolation_factor is 64: expected 0 to 1");
   EXPECT_EQ(refusal(YarnSchedule{.factor = 4, .original_max_position_embeddings = 8}, {1, 64}),
             "base is 1: expected more than 1, the ramp divides by its logarithm");
+}
+
+// A factor below 0 turns every head around, 0 wipes it out, and infinity makes NaN: all at
+// position 0 too.
+TEST(YarnSchedule, WeightsThatGiveNoMagnitudeAreRefused) {
+  const RotaryBand band{1e4, 64};
+  const double zero = -1 / (0.1 * std::log(64.0));
+  YarnSchedule rule{.factor = 64, .original_max_position_embeddings = 4096};
+  rule.mscale_all_dim = 1;
+  rule.mscale = -10;
+  EXPECT_EQ(refusal(rule, band).substr(0, 98),
+            "mscale is -10 and mscale_all_dim is 1: expected an attention factor above 0 of them, "
+            "and they give");
+  rule.mscale = zero - 1e-9;
+  EXPECT_NE(refusal(rule, band), "accepted");
+  std::swap(rule.mscale, rule.mscale_all_dim);
+  EXPECT_NE(refusal(rule, band), "accepted");
+  rule.attention_factor = 1;
+  EXPECT_EQ(refusal(rule, band), "accepted");
 }
 
 // Two equal weights cancel; the formula with one of them gives 1.277, which a file that wants it

@@ -38,7 +38,7 @@ const std::vector<Case> rotations = {
     {R"({"method":"rotary","head_dim":64,"layout":"half_split","base":10000,
          "schedule":{"rope_type":"yarn","factor":4,"original_max_position_embeddings":32768}})",
      64},
-    {R"({"method":"xpos","head_dim":16,"layout":"interleaved","base":10000,"scale_base":512})", 16},
+    {R"({"method":"xpos","head_dim":16,"layout":"interleaved","base":10000,"scale_base":1e9})", 16},
     {R"({"method":"nope"})", 24},
 };
 
