@@ -1,7 +1,6 @@
 #include "hodometer/kernels/attention_forward.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 
@@ -10,6 +9,7 @@
 #include "hodometer/kernels/highway_config.h"
 #include "hwy/foreach_target.h"
 
+#include "hodometer/kernels/attention_softmax-inl.h"
 #include "hodometer/kernels/attention_tiles-inl.h"
 
 #ifndef HODOMETER_KERNELS_ATTENTION_FORWARD_ONCE_
@@ -60,19 +60,6 @@ float* first_cache_line(float* scratch) {
 HWY_BEFORE_NAMESPACE();
 namespace hodometer::HWY_NAMESPACE {
 
-// Below every score; unlike -inf it has differences.
-constexpr float kNothingSeen = std::numeric_limits<float>::lowest();
-
-// How far ahead rows of tokens are asked for.
-constexpr int64_t kTokensAhead = 2;
-
-// Asks for a row of so many elements before it is needed.
-template <class T>
-HWY_INLINE void PrefetchRow(const T* row, int64_t count) {
-  constexpr int64_t kLine = 64 / sizeof(T);
-  for (int64_t i = 0; i < count; i += kLine) __builtin_prefetch(row + i, 0, 2);
-}
-
 void LoadQueries(const AttentionBlock& block, float* scratch) {
   float* dst = first_cache_line(scratch);
   WithLane(block.query.dtype, [&](auto lane) {
@@ -96,7 +83,10 @@ void LoadQueries(const AttentionBlock& block, float* scratch) {
 class Forward {
  public:
   Forward(const AttentionBlock& block, float* scratch)
-      : block_(block), at_(block), memory_(first_cache_line(scratch)) {}
+      : block_(block),
+        at_(block),
+        memory_(first_cache_line(scratch)),
+        running_{memory_ + at_.maxima, memory_ + at_.sums, memory_ + at_.outputs, at_.out_stride} {}
 
   void Run() {
     Start();
@@ -120,15 +110,13 @@ class Forward {
     float* queries = memory_ + at_.queries;
     std::fill(queries + at_.rows * block_.head_dim, queries + at_.padded_rows * block_.head_dim,
               0.0f);
-    std::fill_n(memory_ + at_.outputs, at_.padded_rows * at_.out_stride, 0.0f);
-    std::fill_n(memory_ + at_.maxima, at_.padded_rows, kNothingSeen);
-    std::fill_n(memory_ + at_.sums, at_.padded_rows * 16, 0.0f);
+    running_.Start(at_.padded_rows);
     if (block_.sinks == nullptr) return;
     for (int64_t row = 0; row < at_.rows; ++row) {
       const float sink = block_.sinks[row % block_.group];
       if (sink == kHidden) continue;
-      memory_[at_.maxima + row] = sink * kLog2E;
-      memory_[at_.sums + row * 16] = 1;
+      running_.maxima[row] = sink * kLog2E;
+      running_.sums[row * RunningRows::kSumStride] = 1;
     }
   }
 
@@ -160,20 +148,10 @@ class Forward {
     const int64_t share = (kTileKeys * kTogether + at_.rows - 1) / at_.rows;
     int64_t next = tile + kTileKeys;
     for (int64_t row = 0; row < at_.rows; row += kTogether, next += share) {
-      Prefetch(next, std::min(next + share, end_));
+      PrefetchRows(block_.key, block_.head_dim, next, std::min(next + share, end_));
+      PrefetchRows(block_.value, block_.value_dim, next, std::min(next + share, end_));
       Rows(tile, row);
     }
-  }
-
-  void Prefetch(int64_t begin, int64_t end) const {
-    const auto rows = [&](const KeyRows& keys, int64_t dim) {
-      WithLane(keys.dtype, [&](auto lane) {
-        const auto* data = static_cast<const typename decltype(lane)::Memory*>(keys.data);
-        for (int64_t n = begin; n < end; ++n) PrefetchRow(data + n * keys.stride, dim);
-      });
-    };
-    rows(block_.key, block_.head_dim);
-    rows(block_.value, block_.value_dim);
   }
 
   // A tile of keys and rows [first_row, first_row + kTogether).
@@ -202,10 +180,13 @@ class Forward {
     }
     for (int i = 0; i < kTiles; ++i) {
       if (seen[i].begin < seen[i].end) {
-        Softmax(tile, first_row + i * kTileRows, seen[i], scores + i * kTileRows * kTileKeys);
+        const int64_t row = first_row + i * kTileRows;
+        UpdateSoftmax(block_, running_,
+                      {row, std::min<int64_t>(kTileRows, at_.rows - row), tile, seen[i],
+                       scores + i * kTileRows * kTileKeys, kTileKeys, memory_ + at_.bias});
       }
     }
-    float* outputs = memory_ + at_.outputs + first_row * at_.out_stride;
+    float* outputs = running_.outputs + first_row * at_.out_stride;
     for (int64_t column = 0; column < block_.value_dim; column += kTileWidth) {
       const float* panel = memory_ + at_.values + column * kTileKeys;
       for (int i = 0; i < kTiles; ++i) {
@@ -218,72 +199,11 @@ class Forward {
     }
   }
 
-  void Softmax(int64_t tile, int64_t first_row, const KeyRange& seen, float* scores) {
-    const int64_t rows = std::min<int64_t>(kTileRows, at_.rows - first_row);
-    const int64_t begin = seen.begin / kLanes * kLanes;
-    const int64_t end = (seen.end + kLanes - 1) / kLanes * kLanes;
-    float* maxima = memory_ + at_.maxima + first_row;
-    float* sums = memory_ + at_.sums + first_row * 16;
-    if (block_.bias.data == nullptr && block_.bias.fill != nullptr) {
-      block_.bias.fill(block_.bias.context,
-                       {first_row, rows, tile + seen.begin, seen.end - seen.begin,
-                        bias_tile() + seen.begin, kTileKeys});
-    }
-    for (int64_t i = 0; i < rows; ++i) {
-      const KeyRange& range = block_.ranges[(first_row + i) / block_.group];
-      float* row = scores + i * kTileKeys;
-      const int64_t row_begin = std::clamp(range.begin - tile, begin, end);
-      const int64_t row_end = std::clamp(range.end - tile, row_begin, end);
-      if (block_.soft_cap > 0) CapScores(row, begin, end, block_.soft_cap);
-      if (const float* bias = Bias(tile, first_row, i)) {
-        AddBias(row + row_begin, bias + row_begin, row_end - row_begin);
-      }
-      for (int64_t n = begin; n < row_begin; ++n) row[n] = kHidden;
-      for (int64_t n = row_end; n < end; ++n) row[n] = kHidden;
-      const float largest = LargestScore(row, begin, end, maxima[i]);
-      if (largest == maxima[i]) continue;
-      const hn::CappedTag<float, 1> d1;
-      const float factor = hn::GetLane(Exp2(d1, hn::Set(d1, maxima[i] - largest)));
-      ScaleRow(memory_ + at_.outputs + (first_row + i) * at_.out_stride, at_.out_stride, factor);
-      ScaleRow(sums + i * 16, 16, factor);
-      maxima[i] = largest;
-    }
-    for (int64_t i = 0; i < rows; ++i) {
-      Exponentiate(scores + i * kTileKeys, begin, end, maxima[i], sums + i * 16);
-    }
-  }
-
-  float* bias_tile() const { return memory_ + at_.bias; }
-
-  // The bias of the tile's first key and row first_row + i, or null.
-  const float* Bias(int64_t tile, int64_t first_row, int64_t i) const {
-    const ScoreBias& bias = block_.bias;
-    if (bias.data == nullptr) return bias.fill == nullptr ? nullptr : bias_tile() + i * kTileKeys;
-    const int64_t token = (first_row + i) / block_.group, head = (first_row + i) % block_.group;
-    return bias.data + (head * bias.head_stride + token * bias.token_stride + tile);
-  }
-
   void Finish() const {
     WithLane(block_.out.dtype, [&](auto lane) {
-      using Lane = decltype(lane);
-      auto* dst = static_cast<typename Lane::Memory*>(block_.out.data);
       for (int64_t row = 0; row < at_.rows; ++row) {
-        const int64_t token = row / block_.group, head = row % block_.group;
-        const FullTag d_full;
-        const float sum =
-            hn::GetLane(hn::SumOfLanes(d_full, hn::LoadU(d_full, memory_ + at_.sums + row * 16)));
-        const float* from = memory_ + at_.outputs + row * at_.out_stride;
-        auto* to = dst + token * block_.out.token_stride + head * block_.out.head_stride;
-        const float factor = sum == 0 ? 0 : 1 / sum;
-        PrefetchRow(to + kTokensAhead * block_.out.token_stride, block_.value_dim);
-        ForLanes(block_.value_dim, [&](auto d, int64_t i) {
-          StoreLanes(d, Lane(), hn::Mul(hn::LoadU(d, from + i), hn::Set(d, factor)), to + i);
-        });
-        if (block_.log_sum == nullptr) continue;
-        const double log2_sum =
-            std::log2(static_cast<double>(sum)) + static_cast<double>(memory_[at_.maxima + row]);
-        block_.log_sum[token * block_.log_sum_token_stride + head * block_.log_sum_head_stride] =
-            sum == 0 ? kHidden : static_cast<float>(log2_sum * 0.69314718055994531);
+        WriteRow<decltype(lane)>(block_, row, running_.maxima[row], running_.Sum(row),
+                                 running_.outputs + row * at_.out_stride);
       }
     });
   }
@@ -291,6 +211,7 @@ class Forward {
   const AttentionBlock& block_;
   const Scratch at_;
   float* const memory_;
+  RunningRows running_;
   int64_t end_ = 0;  // of the keys that some token sees
 };
 

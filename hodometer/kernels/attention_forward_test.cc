@@ -146,14 +146,7 @@ TEST(AttentionForward, BiasByTile) {
     block.bias = {};
     block.bias.context = &c;
     block.bias.fill = [](const void* context, const BiasTile& tile) {
-      const auto& of = *static_cast<const AttentionCase*>(context);
-      for (int64_t r = 0; r < tile.rows; ++r) {
-        const int64_t row = tile.first_row + r;
-        for (int64_t n = 0; n < tile.keys; ++n) {
-          tile.data[r * tile.stride + n] =
-              static_cast<float>(of.bias_of(row % of.group, row / of.group, tile.first_key + n));
-        }
-      }
+      fill_bias_tile(*static_cast<const AttentionCase*>(context), tile);
     };
     run(block);
     expect_attention(c, data);
@@ -259,16 +252,7 @@ TEST(AttentionForward, KeysNobodySeesDoNotMatter) {
     c.keys = 600;
     c.ranges = {{270, 290}, {275, 301}, {0, 0}};
     AttentionData data(c);
-    TestData* const rows[] = {&data.key, &data.value};
-    const int64_t strides[] = {c.key_stride(), c.value_stride()};
-    const AttentionData clean = data;
-    for (int which = 0; which < 2; ++which) {
-      auto* lanes = reinterpret_cast<float*>(rows[which]->bytes.data());
-      for (int64_t i = 0; i < c.keys * strides[which]; ++i) {
-        const int64_t key = i / strides[which];
-        if (key < 270 || key >= 301) lanes[i] = NAN;
-      }
-    }
+    data.hide_keys_outside(c, {270, 301});
     run(data.block(c));
     expect_attention(c, data);
   });

@@ -89,6 +89,18 @@ struct AttentionData {
     for (int64_t i = 0; i < c.tokens; ++i) ranges.push_back(c.range(i));
   }
 
+  /// Makes keys and values outside of the range NaN in memory; float32 only.
+  void hide_keys_outside(const AttentionCase& c, const KeyRange& range) {
+    const auto hide = [&](TestData& rows, int64_t stride) {
+      auto* lanes = reinterpret_cast<float*>(rows.bytes.data());
+      for (int64_t i = 0; i < c.keys * stride; ++i) {
+        if (i / stride < range.begin || i / stride >= range.end) lanes[i] = NAN;
+      }
+    };
+    hide(key, c.key_stride());
+    hide(value, c.value_stride());
+  }
+
   AttentionBlock block(const AttentionCase& c) {
     AttentionBlock block;
     block.tokens = c.tokens;
@@ -220,6 +232,16 @@ inline std::vector<float> slope_bias(const AttentionCase& c) {
     }
   }
   return bias;
+}
+
+inline void fill_bias_tile(const AttentionCase& c, const BiasTile& tile) {
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    const int64_t row = tile.first_row + r;
+    for (int64_t n = 0; n < tile.keys; ++n) {
+      tile.data[r * tile.stride + n] =
+          static_cast<float>(c.bias_of(row % c.group, row / c.group, tile.first_key + n));
+    }
+  }
 }
 
 }  // namespace hodometer
