@@ -17,7 +17,7 @@
 namespace hodometer {
 namespace {
 
-// Keys whose columns, values and scores are worked on together.
+// Keys whose columns, values and scores are worked on together; a multiple of every kTileWidth.
 constexpr int64_t kTileKeys = 256;
 // Rows that meet a panel of keys or values while it is in L1; a multiple of every kTileRows.
 constexpr int64_t kTogether = 12;
@@ -177,9 +177,11 @@ class Forward {
     }
     const float* queries = memory_ + at_.queries + first_row * block_.head_dim;
     float* scores = memory_ + at_.scores;
+    // Little by little, for many at once would hold up the products.
+    const int64_t at_once = 1 + (next.end - next.begin) * kTileWidth / kTileKeys;
     for (int64_t n = all.begin / kTileWidth * kTileWidth; n < all.end; n += kTileWidth) {
       const float* panel = memory_ + at_.keys + n * block_.head_dim;
-      Prefetch(next, 1);  // little by little: many at once would hold up the product
+      Prefetch(next, at_once);
       for (int i = 0; i < kTiles; ++i) {
         if (seen[i].begin >= n + kTileWidth || seen[i].end <= n) continue;
         MultiplyTile<FromZero, kTileRows>(queries + i * kTileRows * block_.head_dim,
