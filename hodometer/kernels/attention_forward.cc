@@ -17,7 +17,7 @@
 namespace hodometer {
 namespace {
 
-// Keys whose columns, values and scores are worked on together.
+// Keys whose columns, values and scores are worked on together; a multiple of every kTileWidth.
 constexpr int64_t kTileKeys = 256;
 // Rows that meet a panel of keys or values while it is in L1; a multiple of every kTileRows.
 constexpr int64_t kTogether = 12;
@@ -145,17 +145,25 @@ class Forward {
                      block_.value.stride, block_.value_dim, tile, keys.begin, keys.end, kTileKeys,
                      memory_ + at_.values);
     });
+    // The rows share the work of asking for the next tile.
     const int64_t share = (kTileKeys * kTogether + at_.rows - 1) / at_.rows;
-    int64_t next = tile + kTileKeys;
-    for (int64_t row = 0; row < at_.rows; row += kTogether, next += share) {
-      PrefetchRows(block_.key, block_.head_dim, next, std::min(next + share, end_));
-      PrefetchRows(block_.value, block_.value_dim, next, std::min(next + share, end_));
-      Rows(tile, row);
+    KeyRange next{tile + kTileKeys, tile + kTileKeys};
+    for (int64_t row = 0; row < at_.rows; row += kTogether) {
+      next = {next.end, std::min(next.end + share, std::max(end_, next.end))};
+      Rows(tile, row, next);
     }
   }
 
-  // A tile of keys and rows [first_row, first_row + kTogether).
-  void Rows(int64_t tile, int64_t first_row) {
+  // Asks for the first `count` of keys and values.
+  HWY_INLINE void Prefetch(KeyRange& keys, int64_t count) const {
+    const int64_t end = std::min(keys.begin + count, keys.end);
+    PrefetchRows(block_.key, block_.head_dim, keys.begin, end);
+    PrefetchRows(block_.value, block_.value_dim, keys.begin, end);
+    keys.begin = end;
+  }
+
+  // A tile of keys and rows [first_row, first_row + kTogether); asks for keys `next`.
+  void Rows(int64_t tile, int64_t first_row, KeyRange next) {
     constexpr int kTiles = kTogether / kTileRows;
     KeyRange seen[kTiles];  // from the tile's first key on
     KeyRange all{kTileKeys, 0};
@@ -169,8 +177,11 @@ class Forward {
     }
     const float* queries = memory_ + at_.queries + first_row * block_.head_dim;
     float* scores = memory_ + at_.scores;
+    // Little by little, for many at once would hold up the products.
+    const int64_t at_once = 1 + (next.end - next.begin) * kTileWidth / kTileKeys;
     for (int64_t n = all.begin / kTileWidth * kTileWidth; n < all.end; n += kTileWidth) {
       const float* panel = memory_ + at_.keys + n * block_.head_dim;
+      Prefetch(next, at_once);
       for (int i = 0; i < kTiles; ++i) {
         if (seen[i].begin >= n + kTileWidth || seen[i].end <= n) continue;
         MultiplyTile<FromZero, kTileRows>(queries + i * kTileRows * block_.head_dim,
@@ -227,8 +238,8 @@ HWY_EXPORT(LoadQueries);
 HWY_EXPORT(Attend);
 
 int64_t attention_block_tokens(int64_t group, int64_t head_dim, int64_t value_dim) {
-  // 384 rows of 128 + 128 lanes and their tile of keys are 640 KiB.
-  const int64_t rows = std::clamp<int64_t>(384 * 256 / (head_dim + value_dim), 96, 768);
+  // 576 rows of 128 + 128 lanes and their tile of keys are 832 KiB.
+  const int64_t rows = std::clamp<int64_t>(576 * 256 / (head_dim + value_dim), 144, 1152);
   return std::max<int64_t>(1, rows / group);
 }
 

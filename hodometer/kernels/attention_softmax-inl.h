@@ -108,11 +108,17 @@ HWY_INLINE void AddBias(float* scores, const float* bias, int64_t count) {
 // The largest of scores [begin, end), multiples of kLanes, and `least`.
 HWY_INLINE float LargestScore(const float* scores, int64_t begin, int64_t end, float least) {
   const FullTag d;
-  FullVector largest = hn::Set(d, least);
-  for (int64_t n = begin; n < end; n += kLanes) {
-    largest = hn::Max(largest, hn::LoadU(d, scores + n));
+  FullVector largest = hn::Set(d, least), other = largest;
+  int64_t n = begin;
+  for (; n + 4 * kLanes <= end; n += 4 * kLanes) {
+    const float* four = scores + n;
+    largest = hn::Max(largest, hn::LoadU(d, four));
+    other = hn::Max(other, hn::LoadU(d, four + kLanes));
+    largest = hn::Max(largest, hn::LoadU(d, four + 2 * kLanes));
+    other = hn::Max(other, hn::LoadU(d, four + 3 * kLanes));
   }
-  return hn::GetLane(hn::MaxOfLanes(d, largest));
+  for (; n < end; n += kLanes) largest = hn::Max(largest, hn::LoadU(d, scores + n));
+  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(largest, other)));
 }
 
 // scores = 2^(scores - largest); adds them to the kLanes partial sums.
@@ -121,11 +127,17 @@ HWY_INLINE void Exponentiate(float* scores, int64_t begin, int64_t end, float la
   const FullTag d;
   const FullVector at_most = hn::Set(d, largest);
   FullVector sum = hn::LoadU(d, sums);
-  for (int64_t n = begin; n < end; n += kLanes) {
+  const auto power = [&](int64_t n) HWY_ATTR {
     const FullVector p = Exp2(d, hn::Sub(hn::LoadU(d, scores + n), at_most));
     hn::StoreU(p, d, scores + n);
     sum = hn::Add(sum, p);
+  };
+  int64_t n = begin;
+  for (; n + 2 * kLanes <= end; n += 2 * kLanes) {
+    power(n);
+    power(n + kLanes);
   }
+  if (n < end) power(n);
   hn::StoreU(sum, d, sums);
 }
 
