@@ -36,6 +36,7 @@ struct Scratch {
     keys = Take(kTileKeys * block.head_dim);
     values = Take(kTileKeys * out_stride);
     scores = Take(kTogether * kTileKeys);
+    turned = Take(block.key.turn == nullptr ? 0 : kTileKeys * block.head_dim);
     bias = Take(block.bias.fill == nullptr ? 0 : kTogether * kTileKeys);
   }
   int64_t Take(int64_t floats) {
@@ -45,7 +46,7 @@ struct Scratch {
   }
   int64_t size = 0;
   int64_t rows, padded_rows, out_stride;
-  int64_t queries, outputs, maxima, sums, keys, values, scores, bias;
+  int64_t queries, outputs, maxima, sums, keys, values, scores, turned, bias;
 };
 
 float* first_cache_line(float* scratch) {
@@ -135,9 +136,13 @@ class Forward {
   void Tile(int64_t tile, const KeyRange& keys) {
     WithLane(block_.key.dtype, [&](auto lane) {
       using Lane = decltype(lane);
-      PackColumns<Lane>(static_cast<const typename Lane::Memory*>(block_.key.data),
-                        block_.key.stride, block_.head_dim, tile, keys.begin, keys.end,
-                        memory_ + at_.keys);
+      const auto* data = static_cast<const typename Lane::Memory*>(block_.key.data);
+      if (block_.key.turn == nullptr) {
+        PackColumns<Lane>(data, block_.key.stride, block_.head_dim, tile, keys.begin, keys.end,
+                          memory_ + at_.keys);
+      } else {
+        PackTurned<Lane>(data, tile, keys);
+      }
     });
     WithLane(block_.value.dtype, [&](auto lane) {
       using Lane = decltype(lane);
@@ -160,6 +165,21 @@ class Forward {
     PrefetchRows(block_.key, block_.head_dim, keys.begin, end);
     PrefetchRows(block_.value, block_.value_dim, keys.begin, end);
     keys.begin = end;
+  }
+
+  template <class Lane>
+  void PackTurned(const typename Lane::Memory* data, int64_t tile, const KeyRange& keys) {
+    float* turned = memory_ + at_.turned;
+    for (int64_t key = keys.begin; key < keys.end; ++key) {
+      float* row = turned + (key - keys.begin) * block_.head_dim;
+      const auto* from = data + key * block_.key.stride;
+      ForLanes(block_.head_dim, [&](auto d, int64_t i) {
+        hn::StoreU(LoadLanes(d, Lane(), from + i), d, row + i);
+      });
+    }
+    block_.key.turn(block_.key.context, keys.begin, keys.end - keys.begin, turned);
+    PackColumns<Float32Lane>(turned - keys.begin * block_.head_dim, block_.head_dim,
+                             block_.head_dim, tile, keys.begin, keys.end, memory_ + at_.keys);
   }
 
   // A tile of keys and rows [first_row, first_row + kTogether); asks for keys `next`.

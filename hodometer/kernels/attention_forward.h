@@ -21,6 +21,10 @@ struct KeyRows {
   DType dtype = DType::float32;
   const void* data = nullptr;
   int64_t stride = 0;
+  /// Where not null, keys go through this on their way into a tile: it changes the float32 rows of
+  /// keys [begin, begin + count) in place, one head_dim after the other. attend() only.
+  void (*turn)(const void* context, int64_t begin, int64_t count, float* rows) = nullptr;
+  const void* context = nullptr;
 };
 
 /// The keys [begin, end); none where end <= begin. begin is not negative.

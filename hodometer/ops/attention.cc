@@ -218,10 +218,11 @@ const void* element(const HeadsView& heads, int64_t batch, int64_t token, int64_
 std::vector<float> Attention::table_scores(const float* queries, int64_t rows) const {
   const int64_t width = call_.plan.query_table_bias->num_rows();
   std::vector<float> scores(static_cast<size_t>(rows * width));
+  constexpr float undo = 1 / kQueryFactor;
   for (int64_t row = 0; row < rows; ++row) {
     float* to = scores.data() + row * width;
     for (int64_t lane = 0; lane < call_.q.head_dim; ++lane) {
-      const float query = queries[row * call_.q.head_dim + lane];
+      const float query = undo * queries[row * call_.q.head_dim + lane];
       const float* from = table_lanes_.data() + lane * width;
       for (int64_t t = 0; t < width; ++t) to[t] += query * from[t];
     }
