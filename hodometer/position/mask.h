@@ -2,17 +2,26 @@
 
 #include <cstdint>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
 #include <variant>
 
+#include "hodometer/base/fields.h"
 #include "hodometer/base/result.h"
 
 namespace hodometer {
 
 /// A query sees the keys at its own position and before it.
-struct CausalMask {};
+struct CausalMask {
+  static constexpr std::string_view name = "causal";
+  static constexpr auto fields() { return std::tuple{}; }
+};
 
 /// A query sees every key.
-struct BidirectionalMask {};
+struct BidirectionalMask {
+  static constexpr std::string_view name = "bidirectional";
+  static constexpr auto fields() { return std::tuple{}; }
+};
 
 /// A query sees keys from `left` positions before it to `right` after it, both included.
 ///
@@ -21,18 +30,35 @@ struct BidirectionalMask {};
 struct WindowMask {
   int64_t left = 0;
   int64_t right = 0;
+
+  static constexpr std::string_view name = "window";
+  static constexpr auto fields() {
+    return std::tuple{required("left", &WindowMask::left, "positions", "reach before the query"),
+                      optional("right", &WindowMask::right, "positions", "reach after the query")};
+  }
 };
 
 /// Positions fall into chunks [0, size), [size, 2 size), ...; a query sees the keys of its chunk
 /// that are not after it (Llama 4).
 struct ChunkedMask {
   int64_t size = 0;
+
+  static constexpr std::string_view name = "chunked";
+  static constexpr auto fields() {
+    return std::tuple{required("size", &ChunkedMask::size, "positions", "of a chunk")};
+  }
 };
 
 /// A query sees what a causal mask shows and every key at a position before `length` (prefix
 /// language models).
 struct PrefixMask {
   int64_t length = 0;
+
+  static constexpr std::string_view name = "prefix";
+  static constexpr auto fields() {
+    return std::tuple{
+        required("length", &PrefixMask::length, "positions", "of the prefix that all see")};
+  }
 };
 
 /// What a query sees by its position alone.
