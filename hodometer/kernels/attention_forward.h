@@ -21,9 +21,10 @@ struct KeyRows {
   DType dtype = DType::float32;
   const void* data = nullptr;
   int64_t stride = 0;
-  /// Where not null, keys go through this on their way into a tile: it changes the float32 rows of
-  /// keys [begin, begin + count) in place, one head_dim after the other. attend() only.
-  void (*turn)(const void* context, int64_t begin, int64_t count, float* rows) = nullptr;
+  /// Where not null, rows come from here and not from `data`: keys that are turned on their way
+  /// into a tile, pages, types that kernels do not know. Writes keys [begin, begin + count), at
+  /// most 256, as float32 rows one after the other.
+  void (*load)(const void* context, int64_t begin, int64_t count, float* rows) = nullptr;
   const void* context = nullptr;
 };
 
@@ -87,6 +88,13 @@ struct AttentionBlock {
   int64_t log_sum_token_stride = 0;
   int64_t log_sum_head_stride = 0;
 };
+
+/// Lanes of the widest rows that a block loads, 0 where it loads none.
+inline int64_t loaded_lanes(const AttentionBlock& block) {
+  const int64_t key = block.key.load == nullptr ? 0 : block.head_dim;
+  const int64_t value = block.value.load == nullptr ? 0 : block.value_dim;
+  return key > value ? key : value;
+}
 
 /// A number of tokens at which a block of such heads stays in the cache of a core, and the work on
 /// keys that a block's rows share is negligible.

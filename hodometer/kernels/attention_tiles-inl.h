@@ -37,9 +37,25 @@ HWY_INLINE void PrefetchRow(const T* row, int64_t count) {
 
 // Asks for rows [begin, end).
 HWY_INLINE void PrefetchRows(const KeyRows& rows, int64_t dim, int64_t begin, int64_t end) {
+  if (rows.load != nullptr) return;
   const int64_t size = dtype_size(rows.dtype);
   const char* data = static_cast<const char*>(rows.data);
   for (int64_t n = begin; n < end; ++n) PrefetchRow(data + n * rows.stride * size, dim * size);
+}
+
+// body(lane, data, stride) with rows of which [range.begin, range.end) are read: where they lie, or
+// loaded into the memory given.
+template <class Body>
+HWY_INLINE void WithRows(const KeyRows& rows, int64_t dim, const KeyRange& range, float* loaded,
+                         const Body& body) {
+  if (rows.load != nullptr) {
+    rows.load(rows.context, range.begin, range.end - range.begin, loaded);
+    body(Float32Lane(), static_cast<const float*>(loaded) - range.begin * dim, dim);
+    return;
+  }
+  WithLane(rows.dtype, [&](auto lane) {
+    body(lane, static_cast<const typename decltype(lane)::Memory*>(rows.data), rows.stride);
+  });
 }
 
 // A product is made in tiles of kTileRows x kTileVectors vectors, whose sums fill the registers: 12

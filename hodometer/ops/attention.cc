@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hodometer/kernels/attention_forward.h"
+#include "hodometer/kernels/convert.h"
 #include "hodometer/ops/attention_bias-inl.h"
 #include "hodometer/ops/attention_checks-inl.h"
 #include "hodometer/ops/rotate.h"
@@ -165,6 +166,12 @@ class Attention {
   ScratchPool pool_;
 };
 
+const void* element(const HeadsView& heads, int64_t batch, int64_t token, int64_t head) {
+  return static_cast<const char*>(heads.data) +
+         (batch * heads.batch_stride + token * heads.length_stride + head * heads.head_stride) *
+             dtype_size(heads.dtype);
+}
+
 /// Tokens [first, first + count) of one sequence.
 PositionView slice(const PositionView& view, int64_t sequence, int64_t first, int64_t count) {
   const auto array = [&](auto ids) {
@@ -196,23 +203,23 @@ void turn_rows(const Plan& plan, const PositionView& positions, HeadRole role, f
   assert(turned.ok());
 }
 
-/// Keys of one sequence and head on their way into a tile.
+/// Keys of one sequence and head, turned on their way into a tile.
 struct TurnedKeys {
   const AttentionCall& call;
   int64_t sequence;
+  int64_t head;
 
-  static void turn(const void* context, int64_t begin, int64_t count, float* rows) {
+  static void load(const void* context, int64_t begin, int64_t count, float* rows) {
     const auto& self = *static_cast<const TurnedKeys*>(context);
+    const HeadsView& k = self.call.k;
+    for (int64_t i = 0; i < count; ++i) {
+      to_float32(k.dtype, element(k, self.sequence, begin + i, self.head), rows + i * k.head_dim,
+                 k.head_dim);
+    }
     turn_rows(self.call.plan, slice(self.call.key_positions, self.sequence, begin, count),
-              HeadRole::key, rows, count, 1, self.call.k.head_dim);
+              HeadRole::key, rows, count, 1, k.head_dim);
   }
 };
-
-const void* element(const HeadsView& heads, int64_t batch, int64_t token, int64_t head) {
-  return static_cast<const char*>(heads.data) +
-         (batch * heads.batch_stride + token * heads.length_stride + head * heads.head_stride) *
-             dtype_size(heads.dtype);
-}
 
 // rows[r, t] = query r . table row t. The inner loop runs over table rows, which are contiguous.
 std::vector<float> Attention::table_scores(const float* queries, int64_t rows) const {
@@ -265,9 +272,9 @@ void Attention::attend_block(int64_t index) {
     block.log_sum_token_stride = call_.q.heads;
     block.log_sum_head_stride = 1;
   }
-  const TurnedKeys keys{call_, batch};
+  const TurnedKeys keys{call_, batch, kv_head};
   if (options.keys == KeyState::unturned && !call_.plan.rotations.empty()) {
-    block.key.turn = &TurnedKeys::turn;
+    block.key.load = &TurnedKeys::load;
     block.key.context = &keys;
   }
 
