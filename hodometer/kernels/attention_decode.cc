@@ -27,7 +27,7 @@ constexpr int64_t kScoreStride = kChunkKeys + 16;
 struct Scratch {
   explicit Scratch(const AttentionBlock& block) {
     rows = block.tokens * block.group;
-    out_stride = (block.value_dim + 15) / 16 * 16;
+    out_stride = output_stride(block);
     queries = Take(rows * block.head_dim);
     outputs = Take(rows * out_stride);
     maxima = Take(rows);
@@ -110,6 +110,7 @@ class Decode {
   }
 
   void Write(const Partial& partial) const {
+    AddTableValues(block_, running_, at_.rows);
     for (int64_t row = 0; row < at_.rows; ++row) {
       partial.maxima[row] = running_.maxima[row];
       partial.sums[row] = running_.Sum(row);

@@ -28,7 +28,7 @@ struct Scratch {
   explicit Scratch(const AttentionBlock& block) {
     rows = block.tokens * block.group;
     padded_rows = (rows + kTogether - 1) / kTogether * kTogether;
-    out_stride = (block.value_dim + 31) / 32 * 32;
+    out_stride = output_stride(block);
     queries = Take(padded_rows * block.head_dim);
     outputs = Take(padded_rows * out_stride);
     maxima = Take(padded_rows);
@@ -211,6 +211,7 @@ class Forward {
   }
 
   void Finish() const {
+    AddTableValues(block_, running_, at_.rows);
     WithLane(block_.out.dtype, [&](auto lane) {
       for (int64_t row = 0; row < at_.rows; ++row) {
         WriteRow<decltype(lane)>(block_, row, running_.maxima[row], running_.Sum(row),

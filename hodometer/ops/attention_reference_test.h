@@ -34,7 +34,8 @@ inline std::vector<double> turned(const AttentionCase& c, const Heads& x, int64_
                                   int64_t h, int64_t position, double decay_sign) {
   std::vector<double> lanes;
   for (int64_t lane = 0; lane < x.shape().head_dim; ++lane) lanes.push_back(x.at(b, i, h, lane));
-  for (const Action& action : actions(c.spec, c.context_length).value()) {
+  const auto list = actions(c.spec, c.context_length).value();
+  for (const Action& action : list) {
     const auto* rotation = std::get_if<RotatePairs>(&action);
     if (rotation == nullptr) continue;
     const int64_t pairs = rotation->rotary_dim / 2;

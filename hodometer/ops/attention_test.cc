@@ -105,6 +105,7 @@ std::vector<Method> methods(int64_t head_dim, int64_t num_heads) {
       {"alibi", R"({"method":"alibi","num_heads":)" + heads + "}"},
       {"t5", R"({"method":"t5_bias","bidirectional":true,"num_heads":)" + heads + "}", 32},
       {"shaw", R"({"method":"shaw","max_distance":5})", 0, 11},
+      {"shaw with values", R"({"method":"shaw","max_distance":4,"values":true})", 0, 9, true},
       {"temperature", R"({"method":"nope","logit_scale":[{"rule":"temperature","beta":0.1,
                           "floor_scale":100,"offset":1}]})"},
   };
@@ -118,6 +119,7 @@ AttentionCase case_of(const Method& method, const Shape& s, int64_t first_key) {
   c.query_positions = run_of(first_key + s.k_length - s.q_length, s.q_length);
   if (method.bucket_rows > 0) c.buckets = random_floats(method.bucket_rows * s.num_heads, 5);
   if (method.table_rows > 0) c.key_rows = random_floats(method.table_rows * s.head_dim, 6);
+  if (method.table_values) c.value_rows = random_floats(method.table_rows * s.value_dim, 7);
   return c;
 }
 
