@@ -130,9 +130,8 @@ class Decode {
 
   // A few scores beyond the last are written, too: of the last key again.
   template <int kRows, class Lane>
-  HWY_INLINE void RowScores(const typename Lane::Memory* data, int64_t stride,
-                            const KeyRange& keys, const KeyRange& next, int64_t row,
-                            float* scores) const {
+  HWY_INLINE void RowScores(const typename Lane::Memory* data, int64_t stride, const KeyRange& keys,
+                            const KeyRange& next, int64_t row, float* scores) const {
     constexpr int64_t kKeys = kSums / kRows;
     const float* queries = memory_ + at_.queries + row * block_.head_dim;
     int64_t ahead = row == 0 ? next.begin : next.end;
@@ -157,8 +156,7 @@ class Decode {
       PrefetchRows(block_.value, dim, next.begin, std::min(next.begin + share, next.end));
       ForRows(at_.rows, [&](auto rows, int64_t row) {
         AddValues<rows(), Lane>(weights + row * kScoreStride, kScoreStride, data, stride,
-                                keys.end - keys.begin, lane,
-                                std::min(lane + kTileWidth, dim),
+                                keys.end - keys.begin, lane, std::min(lane + kTileWidth, dim),
                                 running_.outputs + row * at_.out_stride, at_.out_stride);
       });
     }

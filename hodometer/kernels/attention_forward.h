@@ -60,7 +60,8 @@ struct ScoreBias {
 };
 
 /// Weights of query rows [first_row, first_row + rows) for keys [first_key, first_key + keys), laid
-/// out as scores are in a BiasTile. Weight sums of row r are at sums + (r - first_row) * sum_stride.
+/// out as scores are in a BiasTile. Weight sums of row r are at sums + (r - first_row) *
+/// sum_stride.
 struct WeightTile {
   int64_t first_row = 0;
   int64_t rows = 0;
@@ -72,9 +73,10 @@ struct WeightTile {
   int64_t sum_stride = 0;
 };
 
-/// Rows that join the values by a rule of their own: `add` adds the weight of every key of a tile to
-/// the weight sum of the row that the key goes by, and the output gets the rows times their sums.
-/// Keys that a row does not see have weight 0. Weights are on their way to be divided by their sum.
+/// Rows that join the values by a rule of their own: `add` adds the weight of every key of a tile
+/// to the weight sum of the row that the key goes by, and the output gets the rows times their
+/// sums. Keys that a row does not see have weight 0. Weights are on their way to be divided by
+/// their sum.
 struct ValueTable {
   const float* data = nullptr;  ///< [num_rows, value_dim]
   int64_t num_rows = 0;         ///< 0: no table

@@ -91,8 +91,8 @@ class DecodeRun {
     const auto merge = [&](int64_t index) {
       const QueryBlock block(parts_, place(index / call_.k.heads, index % call_.k.heads));
       const int64_t set = index / together_;
-      merge_partials(block.block(), partial(set, 0) + index % together_ * partial_size_,
-                     num_parts_, together_ * partial_size_);
+      merge_partials(block.block(), partial(set, 0) + index % together_ * partial_size_, num_parts_,
+                     together_ * partial_size_);
     };
     executor.run(call_.q.batch * call_.k.heads, merge);
   }

@@ -101,8 +101,7 @@ void AttentionParts::make_slices() {
   }
   const int64_t heads = call_.q.heads;
   constexpr int64_t most_values = int64_t{1} << 23;
-  if (distances.most < distances.least ||
-      distances.most - distances.least >= most_values / heads) {
+  if (distances.most < distances.least || distances.most - distances.least >= most_values / heads) {
     return;
   }
   const int64_t count = distances.most - distances.least + 1;
@@ -175,8 +174,8 @@ void QueryBlock::load_keys(const void* context, int64_t begin, int64_t count, fl
 
 void QueryBlock::load_values(const void* context, int64_t begin, int64_t count, float* rows) {
   const auto& [call, place] = *static_cast<const Source*>(context);
-  call->value_source->load(call->value_source->context, place.sequence, place.kv_head, begin,
-                           count, rows);
+  call->value_source->load(call->value_source->context, place.sequence, place.kv_head, begin, count,
+                           rows);
 }
 
 // What scores are multiplied by: one number for all tokens, or one for each.
