@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "hodometer/kernels/attention_tiles-inl.h"
 #include "hwy/highway.h"
@@ -98,37 +97,6 @@ HWY_INLINE void DotKeys(const float* queries, int64_t dim, const typename Lane::
       scores[i / kKeys * stride + i % kKeys] += queries[i / kKeys * dim + lane] * key;
     }
   }
-}
-
-// outputs += weights . value rows, for kRows rows and lanes [begin, end).
-template <int kRows, class Lane>
-HWY_INLINE void AddValues(const float* weights, int64_t weight_stride,
-                          const typename Lane::Memory* values, int64_t stride, int64_t keys,
-                          int64_t begin, int64_t end, float* outputs, int64_t out_stride) {
-  int64_t lane = begin;
-  for (; lane + kTileWidth <= end; lane += kTileWidth) {
-    MultiplyTile<FromMemory, kRows, Lane>(weights, weight_stride, values + lane, stride, keys,
-                                          outputs + lane, out_stride);
-  }
-  ForLanesBelow<static_cast<size_t>(kLanes)>(lane, end, [&](auto d, int64_t at) {
-    for (int row = 0; row < kRows; ++row) {
-      auto sum = hn::LoadU(d, outputs + row * out_stride + at);
-      for (int64_t n = 0; n < keys; ++n) {
-        sum = hn::MulAdd(hn::Set(d, weights[row * weight_stride + n]),
-                         LoadLanes(d, Lane(), values + n * stride + at), sum);
-      }
-      hn::StoreU(sum, d, outputs + row * out_stride + at);
-    }
-  });
-}
-
-// body(integral constant rows, first row) for runs of 4, 2 and 1 rows.
-template <class Body>
-HWY_INLINE void ForRows(int64_t rows, const Body& body) {
-  int64_t row = 0;
-  for (; row + 4 <= rows; row += 4) body(std::integral_constant<int, 4>(), row);
-  for (; row + 2 <= rows; row += 2) body(std::integral_constant<int, 2>(), row);
-  for (; row < rows; ++row) body(std::integral_constant<int, 1>(), row);
 }
 
 }  // namespace hodometer::HWY_NAMESPACE

@@ -27,12 +27,13 @@ constexpr int64_t kScoreStride = kChunkKeys + 16;
 struct Scratch {
   explicit Scratch(const AttentionBlock& block) {
     rows = block.tokens * block.group;
-    out_stride = (block.value_dim + 15) / 16 * 16;
+    out_stride = output_stride(block);
     queries = Take(rows * block.head_dim);
     outputs = Take(rows * out_stride);
     maxima = Take(rows);
     sums = Take(rows * 16);
     scores = Take(rows * kScoreStride);
+    loaded = Take(kChunkKeys * loaded_lanes(block));
     bias = Take(block.bias.fill == nullptr ? 0 : rows * kScoreStride);
   }
   int64_t Take(int64_t floats) {
@@ -42,7 +43,7 @@ struct Scratch {
   }
   int64_t size = 0;
   int64_t rows, out_stride;
-  int64_t queries, outputs, maxima, sums, scores, bias;
+  int64_t queries, outputs, maxima, sums, scores, loaded, bias;
 };
 
 // A partial result: per row the largest score and the sum, then the rows of outputs.
@@ -89,7 +90,11 @@ class Decode {
   // keys, of which some are seen, while `next` are asked for.
   void Chunk(const KeyRange& keys, const KeyRange& next) {
     float* scores = memory_ + at_.scores;
-    WithLane(block_.key.dtype, [&](auto lane) { Scores<decltype(lane)>(keys, next, scores); });
+    float* loaded = memory_ + at_.loaded;
+    WithRows(block_.key, block_.head_dim, keys, loaded,
+             [&](auto lane, const auto* data, int64_t stride) {
+               Scores<decltype(lane)>(data, stride, keys, next, scores);
+             });
     UpdateSoftmax(block_, running_,
                   {0,
                    at_.rows,
@@ -98,10 +103,14 @@ class Decode {
                    scores,
                    kScoreStride,
                    memory_ + at_.bias});
-    WithLane(block_.value.dtype, [&](auto lane) { Values<decltype(lane)>(keys, next, scores); });
+    WithRows(block_.value, block_.value_dim, keys, loaded,
+             [&](auto lane, const auto* data, int64_t stride) {
+               Values<decltype(lane)>(data, stride, keys, next, scores);
+             });
   }
 
   void Write(const Partial& partial) const {
+    AddTableValues(block_, running_, at_.rows);
     for (int64_t row = 0; row < at_.rows; ++row) {
       partial.maxima[row] = running_.maxima[row];
       partial.sums[row] = running_.Sum(row);
@@ -112,24 +121,24 @@ class Decode {
 
  private:
   template <class Lane>
-  void Scores(const KeyRange& keys, const KeyRange& next, float* scores) const {
+  void Scores(const typename Lane::Memory* data, int64_t stride, const KeyRange& keys,
+              const KeyRange& next, float* scores) const {
     ForRows(at_.rows, [&](auto rows, int64_t row) {
-      RowScores<rows(), Lane>(keys, next, row, scores + row * kScoreStride);
+      RowScores<rows(), Lane>(data, stride, keys, next, row, scores + row * kScoreStride);
     });
   }
 
   // A few scores beyond the last are written, too: of the last key again.
   template <int kRows, class Lane>
-  HWY_INLINE void RowScores(const KeyRange& keys, const KeyRange& next, int64_t row,
-                            float* scores) const {
+  HWY_INLINE void RowScores(const typename Lane::Memory* data, int64_t stride, const KeyRange& keys,
+                            const KeyRange& next, int64_t row, float* scores) const {
     constexpr int64_t kKeys = kSums / kRows;
-    const auto* data = static_cast<const typename Lane::Memory*>(block_.key.data);
     const float* queries = memory_ + at_.queries + row * block_.head_dim;
     int64_t ahead = row == 0 ? next.begin : next.end;
     for (int64_t n = keys.begin; n < keys.end; n += kKeys, ahead += kKeys) {
       const typename Lane::Memory* rows[kKeys];
       for (int64_t i = 0; i < kKeys; ++i) {
-        rows[i] = data + std::min(n + i, keys.end - 1) * block_.key.stride;
+        rows[i] = data + std::min(n + i, keys.end - 1) * stride;
       }
       PrefetchRows(block_.key, block_.head_dim, ahead, std::min(ahead + kKeys, next.end));
       DotKeys<kRows, Lane>(queries, block_.head_dim, rows, scores + (n - keys.begin), kScoreStride);
@@ -138,17 +147,16 @@ class Decode {
 
   // By panels of lanes, so that each row of outputs is in registers for all keys.
   template <class Lane>
-  void Values(const KeyRange& keys, KeyRange next, const float* weights) const {
-    const auto* data = static_cast<const typename Lane::Memory*>(block_.value.data) +
-                       keys.begin * block_.value.stride;
+  void Values(const typename Lane::Memory* data, int64_t stride, const KeyRange& keys,
+              KeyRange next, const float* weights) const {
+    data += keys.begin * stride;
     const int64_t dim = block_.value_dim;
     const int64_t share = ((keys.end - keys.begin) * kTileWidth + dim - 1) / dim;
     for (int64_t lane = 0; lane < dim; lane += kTileWidth, next.begin += share) {
       PrefetchRows(block_.value, dim, next.begin, std::min(next.begin + share, next.end));
       ForRows(at_.rows, [&](auto rows, int64_t row) {
-        AddValues<rows(), Lane>(weights + row * kScoreStride, kScoreStride, data,
-                                block_.value.stride, keys.end - keys.begin, lane,
-                                std::min(lane + kTileWidth, dim),
+        AddValues<rows(), Lane>(weights + row * kScoreStride, kScoreStride, data, stride,
+                                keys.end - keys.begin, lane, std::min(lane + kTileWidth, dim),
                                 running_.outputs + row * at_.out_stride, at_.out_stride);
       });
     }

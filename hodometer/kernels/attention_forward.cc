@@ -28,7 +28,7 @@ struct Scratch {
   explicit Scratch(const AttentionBlock& block) {
     rows = block.tokens * block.group;
     padded_rows = (rows + kTogether - 1) / kTogether * kTogether;
-    out_stride = (block.value_dim + 31) / 32 * 32;
+    out_stride = output_stride(block);
     queries = Take(padded_rows * block.head_dim);
     outputs = Take(padded_rows * out_stride);
     maxima = Take(padded_rows);
@@ -36,7 +36,7 @@ struct Scratch {
     keys = Take(kTileKeys * block.head_dim);
     values = Take(kTileKeys * out_stride);
     scores = Take(kTogether * kTileKeys);
-    turned = Take(block.key.turn == nullptr ? 0 : kTileKeys * block.head_dim);
+    loaded = Take(kTileKeys * loaded_lanes(block));
     bias = Take(block.bias.fill == nullptr ? 0 : kTogether * kTileKeys);
   }
   int64_t Take(int64_t floats) {
@@ -46,7 +46,7 @@ struct Scratch {
   }
   int64_t size = 0;
   int64_t rows, padded_rows, out_stride;
-  int64_t queries, outputs, maxima, sums, keys, values, scores, turned, bias;
+  int64_t queries, outputs, maxima, sums, keys, values, scores, loaded, bias;
 };
 
 float* first_cache_line(float* scratch) {
@@ -134,22 +134,17 @@ class Forward {
   }
 
   void Tile(int64_t tile, const KeyRange& keys) {
-    WithLane(block_.key.dtype, [&](auto lane) {
-      using Lane = decltype(lane);
-      const auto* data = static_cast<const typename Lane::Memory*>(block_.key.data);
-      if (block_.key.turn == nullptr) {
-        PackColumns<Lane>(data, block_.key.stride, block_.head_dim, tile, keys.begin, keys.end,
-                          memory_ + at_.keys);
-      } else {
-        PackTurned<Lane>(data, tile, keys);
-      }
-    });
-    WithLane(block_.value.dtype, [&](auto lane) {
-      using Lane = decltype(lane);
-      PackRows<Lane>(static_cast<const typename Lane::Memory*>(block_.value.data),
-                     block_.value.stride, block_.value_dim, tile, keys.begin, keys.end, kTileKeys,
-                     memory_ + at_.values);
-    });
+    float* loaded = memory_ + at_.loaded;
+    WithRows(block_.key, block_.head_dim, keys, loaded,
+             [&](auto lane, const auto* data, int64_t stride) {
+               PackColumns<decltype(lane)>(data, stride, block_.head_dim, tile, keys.begin,
+                                           keys.end, memory_ + at_.keys);
+             });
+    WithRows(block_.value, block_.value_dim, keys, loaded,
+             [&](auto lane, const auto* data, int64_t stride) {
+               PackRows<decltype(lane)>(data, stride, block_.value_dim, tile, keys.begin, keys.end,
+                                        kTileKeys, memory_ + at_.values);
+             });
     // The rows share the work of asking for the next tile.
     const int64_t share = (kTileKeys * kTogether + at_.rows - 1) / at_.rows;
     KeyRange next{tile + kTileKeys, tile + kTileKeys};
@@ -165,21 +160,6 @@ class Forward {
     PrefetchRows(block_.key, block_.head_dim, keys.begin, end);
     PrefetchRows(block_.value, block_.value_dim, keys.begin, end);
     keys.begin = end;
-  }
-
-  template <class Lane>
-  void PackTurned(const typename Lane::Memory* data, int64_t tile, const KeyRange& keys) {
-    float* turned = memory_ + at_.turned;
-    for (int64_t key = keys.begin; key < keys.end; ++key) {
-      float* row = turned + (key - keys.begin) * block_.head_dim;
-      const auto* from = data + key * block_.key.stride;
-      ForLanes(block_.head_dim, [&](auto d, int64_t i) {
-        hn::StoreU(LoadLanes(d, Lane(), from + i), d, row + i);
-      });
-    }
-    block_.key.turn(block_.key.context, keys.begin, keys.end - keys.begin, turned);
-    PackColumns<Float32Lane>(turned - keys.begin * block_.head_dim, block_.head_dim,
-                             block_.head_dim, tile, keys.begin, keys.end, memory_ + at_.keys);
   }
 
   // A tile of keys and rows [first_row, first_row + kTogether); asks for keys `next`.
@@ -231,6 +211,7 @@ class Forward {
   }
 
   void Finish() const {
+    AddTableValues(block_, running_, at_.rows);
     WithLane(block_.out.dtype, [&](auto lane) {
       for (int64_t row = 0; row < at_.rows; ++row) {
         WriteRow<decltype(lane)>(block_, row, running_.maxima[row], running_.Sum(row),

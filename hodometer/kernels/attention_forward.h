@@ -21,9 +21,10 @@ struct KeyRows {
   DType dtype = DType::float32;
   const void* data = nullptr;
   int64_t stride = 0;
-  /// Where not null, keys go through this on their way into a tile: it changes the float32 rows of
-  /// keys [begin, begin + count) in place, one head_dim after the other. attend() only.
-  void (*turn)(const void* context, int64_t begin, int64_t count, float* rows) = nullptr;
+  /// Where not null, rows come from here and not from `data`: keys that are turned on their way
+  /// into a tile, pages, types that kernels do not know. Writes keys [begin, begin + count), at
+  /// most 256, as float32 rows one after the other.
+  void (*load)(const void* context, int64_t begin, int64_t count, float* rows) = nullptr;
   const void* context = nullptr;
 };
 
@@ -58,6 +59,31 @@ struct ScoreBias {
   const void* context = nullptr;
 };
 
+/// Weights of query rows [first_row, first_row + rows) for keys [first_key, first_key + keys), laid
+/// out as scores are in a BiasTile. Weight sums of row r are at sums + (r - first_row) *
+/// sum_stride.
+struct WeightTile {
+  int64_t first_row = 0;
+  int64_t rows = 0;
+  int64_t first_key = 0;
+  int64_t keys = 0;
+  const float* data = nullptr;
+  int64_t stride = 0;
+  float* sums = nullptr;
+  int64_t sum_stride = 0;
+};
+
+/// Rows that join the values by a rule of their own: `add` adds the weight of every key of a tile
+/// to the weight sum of the row that the key goes by, and the output gets the rows times their
+/// sums. Keys that a row does not see have weight 0. Weights are on their way to be divided by
+/// their sum.
+struct ValueTable {
+  const float* data = nullptr;  ///< [num_rows, value_dim]
+  int64_t num_rows = 0;         ///< 0: no table
+  void (*add)(const void* context, const WeightTile& tile) = nullptr;
+  const void* context = nullptr;
+};
+
 /// A run of query tokens of the `group` query heads that share a key and a value head, and all keys
 /// that they may see.
 struct AttentionBlock {
@@ -79,6 +105,7 @@ struct AttentionBlock {
   /// Where above 0: score = soft_cap * tanh(score / soft_cap), before the bias.
   float soft_cap = 0;
   ScoreBias bias;
+  ValueTable value_table;
   /// Per head a score that takes part in the sum of the softmax and has no value; null: none.
   const float* sinks = nullptr;
   /// Where not null: the natural logarithm of the sum of the softmax, the sink with it. -inf where
@@ -87,6 +114,21 @@ struct AttentionBlock {
   int64_t log_sum_token_stride = 0;
   int64_t log_sum_head_stride = 0;
 };
+
+/// Lanes rounded up to whole panels of every instruction set.
+constexpr int64_t whole_panels(int64_t lanes) { return (lanes + 31) / 32 * 32; }
+
+/// From one row of outputs in scratch memory to the next: the output's lanes, then weight sums.
+inline int64_t output_stride(const AttentionBlock& block) {
+  return whole_panels(block.value_dim) + whole_panels(block.value_table.num_rows);
+}
+
+/// Lanes of the widest rows that a block loads, 0 where it loads none.
+inline int64_t loaded_lanes(const AttentionBlock& block) {
+  const int64_t key = block.key.load == nullptr ? 0 : block.head_dim;
+  const int64_t value = block.value.load == nullptr ? 0 : block.value_dim;
+  return key > value ? key : value;
+}
 
 /// A number of tokens at which a block of such heads stays in the cache of a core, and the work on
 /// keys that a block's rows share is negligible.

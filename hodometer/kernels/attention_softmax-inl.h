@@ -237,6 +237,26 @@ HWY_INLINE void UpdateSoftmax(const AttentionBlock& block, const RunningRows& ru
   for (int64_t i = 0; i < tile.rows; ++i) {
     Exponentiate(tile.Row(i), begin, end, maxima[i], sums + i * RunningRows::kSumStride);
   }
+  if (block.value_table.num_rows == 0) return;
+  block.value_table.add(
+      block.value_table.context,
+      {tile.first_row, tile.rows, tile.first_key + tile.seen.begin, tile.seen.end - tile.seen.begin,
+       tile.scores + tile.seen.begin, tile.stride,
+       running.outputs + tile.first_row * running.out_stride + whole_panels(block.value_dim),
+       running.out_stride});
+}
+
+// What the table adds to rows [0, rows) of outputs.
+HWY_INLINE void AddTableValues(const AttentionBlock& block, const RunningRows& running,
+                               int64_t rows) {
+  if (block.value_table.num_rows == 0) return;
+  ForRows(rows, [&](auto count, int64_t row) {
+    float* outputs = running.outputs + row * running.out_stride;
+    AddValues<count(), Float32Lane>(outputs + whole_panels(block.value_dim), running.out_stride,
+                                    block.value_table.data, block.value_dim,
+                                    block.value_table.num_rows, 0, block.value_dim, outputs,
+                                    running.out_stride);
+  });
 }
 
 // Writes a row of the output, and its logarithm where asked for.

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "hodometer/kernels/attention_forward.h"
 #include "hodometer/kernels/dtype_lanes-inl.h"
@@ -37,9 +38,25 @@ HWY_INLINE void PrefetchRow(const T* row, int64_t count) {
 
 // Asks for rows [begin, end).
 HWY_INLINE void PrefetchRows(const KeyRows& rows, int64_t dim, int64_t begin, int64_t end) {
+  if (rows.load != nullptr) return;
   const int64_t size = dtype_size(rows.dtype);
   const char* data = static_cast<const char*>(rows.data);
   for (int64_t n = begin; n < end; ++n) PrefetchRow(data + n * rows.stride * size, dim * size);
+}
+
+// body(lane, data, stride) with rows of which [range.begin, range.end) are read: where they lie, or
+// loaded into the memory given.
+template <class Body>
+HWY_INLINE void WithRows(const KeyRows& rows, int64_t dim, const KeyRange& range, float* loaded,
+                         const Body& body) {
+  if (rows.load != nullptr) {
+    rows.load(rows.context, range.begin, range.end - range.begin, loaded);
+    body(Float32Lane(), static_cast<const float*>(loaded) - range.begin * dim, dim);
+    return;
+  }
+  WithLane(rows.dtype, [&](auto lane) {
+    body(lane, static_cast<const typename decltype(lane)::Memory*>(rows.data), rows.stride);
+  });
 }
 
 // A product is made in tiles of kTileRows x kTileVectors vectors, whose sums fill the registers: 12
@@ -78,6 +95,37 @@ HWY_INLINE void MultiplyTile(const float* HWY_RESTRICT a, int64_t a_stride,
   for (int i = 0; i < kRows; ++i) {
     for (int j = 0; j < kTileVectors; ++j) hn::StoreU(sums[i][j], d, c + i * c_stride + j * kLanes);
   }
+}
+
+// outputs += weights . value rows, for kRows rows and lanes [begin, end).
+template <int kRows, class Lane>
+HWY_INLINE void AddValues(const float* weights, int64_t weight_stride,
+                          const typename Lane::Memory* values, int64_t stride, int64_t keys,
+                          int64_t begin, int64_t end, float* outputs, int64_t out_stride) {
+  int64_t lane = begin;
+  for (; lane + kTileWidth <= end; lane += kTileWidth) {
+    MultiplyTile<FromMemory, kRows, Lane>(weights, weight_stride, values + lane, stride, keys,
+                                          outputs + lane, out_stride);
+  }
+  ForLanesBelow<static_cast<size_t>(kLanes)>(lane, end, [&](auto d, int64_t at) {
+    for (int row = 0; row < kRows; ++row) {
+      auto sum = hn::LoadU(d, outputs + row * out_stride + at);
+      for (int64_t n = 0; n < keys; ++n) {
+        sum = hn::MulAdd(hn::Set(d, weights[row * weight_stride + n]),
+                         LoadLanes(d, Lane(), values + n * stride + at), sum);
+      }
+      hn::StoreU(sum, d, outputs + row * out_stride + at);
+    }
+  });
+}
+
+// body(integral constant rows, first row) for runs of 4, 2 and 1 rows.
+template <class Body>
+HWY_INLINE void ForRows(int64_t rows, const Body& body) {
+  int64_t row = 0;
+  for (; row + 4 <= rows; row += 4) body(std::integral_constant<int, 4>(), row);
+  for (; row + 2 <= rows; row += 2) body(std::integral_constant<int, 2>(), row);
+  for (; row < rows; ++row) body(std::integral_constant<int, 1>(), row);
 }
 
 // Four lanes of each of as many rows as the tag has lanes: block b of vector j is lanes of rows

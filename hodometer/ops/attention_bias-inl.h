@@ -44,18 +44,27 @@ struct TileBias {
   const SeenKeys* seen = nullptr;
   const DistanceValues* distance = nullptr;
   const QueryTableBias* table = nullptr;
-  const float* table_scores = nullptr;  ///< [rows, table rows]: query . a
+  const float* table_scores = nullptr;  ///< of row r and table row t at r * table_stride + t
+  int64_t table_stride = 0;
   NumberRow query_positions, key_positions;
   int64_t first_query = 0;
   int64_t first_head = 0;
   int64_t group = 1;
 
   static void fill(const void* context, const BiasTile& tile);
+  /// For ValueTable::add: the weights of Shaw's value rows.
+  static void add_weights(const void* context, const WeightTile& tile);
 
  private:
   void fill_row(int64_t row, int64_t first_key, std::span<float> scores) const;
-  void add_table_scores(int64_t row, int64_t position, int64_t first_key,
-                        std::span<float> scores) const;
+  /// Keys [0, low) of a run take the table's first row, [low, high) one row each from `first` on,
+  /// and those from `high` on its last.
+  struct TableRun {
+    int64_t first, low, high;
+  };
+  TableRun table_run(int64_t position, int64_t first_key, int64_t keys) const;
+  void fill_table_scores(int64_t row, int64_t position, int64_t first_key,
+                         std::span<float> scores) const;
 };
 
 }  // namespace hodometer::internal

@@ -64,16 +64,17 @@ void TileBias::fill_row(int64_t row, int64_t first_key, std::span<float> scores)
   const int64_t head = first_head + row % group;
   const int64_t position = query_positions[query];
   const auto keys = static_cast<int64_t>(scores.size());
-  if (distance != nullptr && key_positions.is_run()) {
+  if (table != nullptr) {
+    fill_table_scores(row, position, first_key, scores);
+  } else if (distance == nullptr) {
+    std::fill(scores.begin(), scores.end(), 0.0f);
+  } else if (key_positions.is_run()) {
     distance->descend(head, position - key_positions[first_key], scores);
-  } else if (distance != nullptr) {
+  } else {
     for (int64_t n = 0; n < keys; ++n) {
       scores[static_cast<size_t>(n)] = distance->at(head, position - key_positions[first_key + n]);
     }
-  } else {
-    std::fill(scores.begin(), scores.end(), 0.0f);
   }
-  if (table != nullptr) add_table_scores(row, position, first_key, scores);
   if (seen == nullptr) return;
   for (int64_t n = 0; n < keys; ++n) {
     if (!seen->sees(query, first_key + n)) {
@@ -82,24 +83,67 @@ void TileBias::fill_row(int64_t row, int64_t first_key, std::span<float> scores)
   }
 }
 
-void TileBias::add_table_scores(int64_t row, int64_t position, int64_t first_key,
-                                std::span<float> scores) const {
-  const float* rows = table_scores + row * table->num_rows();
+TileBias::TableRun TileBias::table_run(int64_t position, int64_t first_key, int64_t keys) const {
+  const int64_t first = key_positions[first_key] - position + table->left;
+  const int64_t low = std::clamp<int64_t>(-first, 0, keys);
+  return {first, low, std::clamp<int64_t>(table->num_rows() - first, low, keys)};
+}
+
+// Table scores have the queries' factor in them, which is not part of a bias.
+void TileBias::fill_table_scores(int64_t row, int64_t position, int64_t first_key,
+                                 std::span<float> scores) const {
+  constexpr float undo = 1 / kQueryFactor;
+  const float* by_row = table_scores + row * table_stride;
   const auto keys = static_cast<int64_t>(scores.size());
   float* score = scores.data();
   if (!key_positions.is_run()) {
     for (int64_t n = 0; n < keys; ++n) {
-      score[n] += rows[table->row(position - key_positions[first_key + n])];
+      score[n] = undo * by_row[table->row(position - key_positions[first_key + n])];
     }
     return;
   }
-  // Key n of the run takes row first + n, or the last row on its side.
-  const int64_t first = key_positions[first_key] - position + table->left;
-  const int64_t first_near = std::clamp<int64_t>(-first, 0, keys);
-  const int64_t end_near = std::clamp<int64_t>(table->num_rows() - first, first_near, keys);
-  for (int64_t n = 0; n < first_near; ++n) score[n] += rows[0];
-  for (int64_t n = first_near; n < end_near; ++n) score[n] += rows[first + n];
-  for (int64_t n = end_near; n < keys; ++n) score[n] += rows[table->num_rows() - 1];
+  const TableRun run = table_run(position, first_key, keys);
+  std::fill(score, score + run.low, undo * by_row[0]);
+  for (int64_t n = run.low; n < run.high; ++n) score[n] = undo * by_row[run.first + n];
+  std::fill(score + run.high, score + keys, undo * by_row[table->num_rows() - 1]);
+}
+
+namespace {
+
+// In eight sums, so that additions need not wait for each other.
+float sum_of(const float* values, int64_t count) {
+  float sums[8] = {};
+  int64_t n = 0;
+  for (; n + 8 <= count; n += 8) {
+    for (int64_t i = 0; i < 8; ++i) sums[i] += values[n + i];
+  }
+  for (; n < count; ++n) sums[n % 8] += values[n];
+  float sum = 0;
+  for (const float part : sums) sum += part;
+  return sum;
+}
+
+}  // namespace
+
+void TileBias::add_weights(const void* context, const WeightTile& tile) {
+  const auto& self = *static_cast<const TileBias*>(context);
+  const int64_t last = self.table->num_rows() - 1;
+  for (int64_t i = 0; i < tile.rows; ++i) {
+    const float* weights = tile.data + i * tile.stride;
+    float* sums = tile.sums + i * tile.sum_stride;
+    const int64_t row = tile.first_row + i;
+    const int64_t position = self.query_positions[self.first_query + row / self.group];
+    if (!self.key_positions.is_run()) {
+      for (int64_t n = 0; n < tile.keys; ++n) {
+        sums[self.table->row(position - self.key_positions[tile.first_key + n])] += weights[n];
+      }
+      continue;
+    }
+    const TableRun run = self.table_run(position, tile.first_key, tile.keys);
+    sums[0] += sum_of(weights, run.low);
+    for (int64_t n = run.low; n < run.high; ++n) sums[run.first + n] += weights[n];
+    sums[last] += sum_of(weights + run.high, tile.keys - run.high);
+  }
 }
 
 }  // namespace hodometer::internal

@@ -115,16 +115,15 @@ bool is_whole(const PositionView& view) {
   return !std::holds_alternative<PositionView::Coordinates>(view.source());
 }
 
-Status check_order(std::string_view name, const PositionView& view, int64_t batch,
-                   int64_t length) {
+Status check_order(std::string_view name, const PositionView& view, int64_t batch, int64_t length) {
   const std::string place = fmt::format("{}: {}", operation, name);
   HODO_RETURN_IF_ERROR(check_shape(place, view, 1, batch, length));
   if (!is_whole(view)) return refuse(fmt::format("{}: expected whole numbers", name));
   const auto outside = find_outside(view, batch, length, -max_position, max_position);
   if (!outside) return {};
-  return Error{ErrorKind::limit, fmt::format("{}: {} ({}): expected {} to {}", place,
-                                             outside->value, outside->place, -max_position,
-                                             max_position)};
+  return Error{ErrorKind::limit,
+               fmt::format("{}: {} ({}): expected {} to {}", place, outside->value, outside->place,
+                           -max_position, max_position)};
 }
 
 bool rows_differ(const PositionView& view) {
@@ -154,8 +153,7 @@ Result<AttentionCall> check_attention(const Plan& plan, const HeadsView& q, cons
                                       const HeadsView& v, const HeadsView& out,
                                       const AttentionOptions& options) {
   HODO_RETURN_IF_ERROR(check_shapes(plan, q, k, v, out));
-  HODO_RETURN_IF_ERROR(
-      check_learned(plan, options.learned, q.heads, q.head_dim, v.head_dim));
+  HODO_RETURN_IF_ERROR(check_learned(plan, options.learned, q.heads, q.head_dim, v.head_dim));
   HODO_RETURN_IF_ERROR(check(options.mask, operation));
   if (!options.sinks.empty()) {
     HODO_RETURN_IF_ERROR(check_size("sinks", options.sinks.size(), q.heads, "[num_heads]"));
@@ -182,13 +180,13 @@ Result<AttentionCall> check_attention(const Plan& plan, const HeadsView& q, cons
                      last,
                      all,
                      options.scale.value_or(1 / std::sqrt(static_cast<double>(q.head_dim)))};
-  const bool orders = plan.num_axes() == 1 && is_whole(call.query_positions) &&
-                      is_whole(call.key_positions);
+  const bool orders =
+      plan.num_axes() == 1 && is_whole(call.query_positions) && is_whole(call.key_positions);
   call.query_order = options.query_order.value_or(orders ? call.query_positions : last);
   call.key_order = options.key_order.value_or(orders ? call.key_positions : all);
 
-  HODO_RETURN_IF_ERROR(check_positions("attention: query_positions", plan, call.query_positions,
-                                       q.batch, q.length));
+  HODO_RETURN_IF_ERROR(
+      check_positions("attention: query_positions", plan, call.query_positions, q.batch, q.length));
   HODO_RETURN_IF_ERROR(
       check_positions("attention: key_positions", plan, call.key_positions, q.batch, k.length));
   HODO_RETURN_IF_ERROR(check_order("query_order", call.query_order, q.batch, q.length));
@@ -202,8 +200,7 @@ Result<AttentionCall> check_attention(const Plan& plan, const HeadsView& q, cons
   if (options.query_segments.has_value() != options.key_segments.has_value()) {
     return refuse("segments of queries or of keys only: expected both").error();
   }
-  HODO_RETURN_IF_ERROR(
-      check_segments("query_segments", options.query_segments, q.batch, q.length));
+  HODO_RETURN_IF_ERROR(check_segments("query_segments", options.query_segments, q.batch, q.length));
   HODO_RETURN_IF_ERROR(check_segments("key_segments", options.key_segments, q.batch, k.length));
   if (!std::isfinite(call.scale)) {
     return refuse(fmt::format("scale is {}: expected a finite number", call.scale)).error();
@@ -214,9 +211,8 @@ Result<AttentionCall> check_attention(const Plan& plan, const HeadsView& q, cons
         .error();
   }
   if (options.soft_cap > 0 && plan.query_table_bias) {
-    return Error{ErrorKind::unsupported,
-                 fmt::format("{}: a soft cap with the table of {}", operation,
-                             method_name(plan.spec))};
+    return Error{ErrorKind::unsupported, fmt::format("{}: a soft cap with the table of {}",
+                                                     operation, method_name(plan.spec))};
   }
   return call;
 }
