@@ -43,9 +43,7 @@ PositionSpec spec_of(std::string_view name) {
   std::abort();
 }
 
-std::vector<float> learned(int64_t count) {
-  return Heads(DType::float32, 1, 1, count, 7).values();
-}
+std::vector<float> learned(int64_t count) { return Heads(DType::float32, 1, 1, count, 7).values(); }
 
 std::vector<double> doubles(const std::vector<float>& values) {
   return {values.begin(), values.end()};
@@ -63,7 +61,8 @@ std::vector<double> column(const std::vector<float>& table, int64_t head) {
 // The method as one head sees it: the slope or the column of that head.
 PositionSpec spec_of_head(PositionSpec spec, int64_t head) {
   if (auto* alibi = std::get_if<Alibi>(&spec.method)) {
-    const double slope = make_plan(spec, 1).value().distance_bias->slopes[static_cast<size_t>(head)];
+    const double slope =
+        make_plan(spec, 1).value().distance_bias->slopes[static_cast<size_t>(head)];
     alibi->num_heads = {};
     alibi->slopes = std::vector<double>{slope};
   }

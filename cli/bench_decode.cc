@@ -25,9 +25,7 @@ Benchmark decode(DType dtype, std::string_view method, double target) {
   benchmark.target = target;
   benchmark.check = [run] { return run->check(); };
   benchmark.run = [run] { run->run(); };
-  benchmark.run_limit = [bytes] {
-    (void)sum(bytes->data(), static_cast<int64_t>(bytes->size()));
-  };
+  benchmark.run_limit = [bytes] { (void)sum(bytes->data(), static_cast<int64_t>(bytes->size())); };
   return benchmark;
 }
 
