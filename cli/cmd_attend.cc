@@ -314,7 +314,7 @@ struct Matrix {
   bool has_bars;
 };
 
-/// On a terminal as many tables beside each other's columns as its width asks for.
+/// One table, or on a terminal as many below each other as its width asks for.
 std::string matrix_text(const Matrix& matrix, const Console& console) {
   size_t widest = 0;
   for (const std::string& title : matrix.columns) widest = std::max(widest, title.size());
