@@ -100,6 +100,9 @@ TEST(Attend, TakesEveryOption) {
             json({0.0, 0.0, 0.0, 0.0, .5, .5}));
   EXPECT_EQ(weights(R"("query_segments":[7],"key_segments":[7,0,0,0,-1,7])"),
             json({.5, 0.0, 0.0, 0.0, 0.0, .5}));
+  EXPECT_EQ(
+      json_of(nope, R"({"q":[[1],[2]],"k":[[1]],"v":[[3]],"mask":"bidirectional"})")["outputs"],
+      json({{3.0}, {3.0}}));
   EXPECT_EQ(weights(R"("query_positions":[0],"mask":"bidirectional")")[5].get<double>(), 1.0 / 6);
   EXPECT_NEAR(weights(R"("sinks":[0])")[0].get<double>(), 1.0 / 7, 1e-15);
   const std::string t5 = R"({"method":"t5_bias","num_heads":1,"bidirectional":false,
