@@ -101,13 +101,14 @@ Json demo_json(const OrderDemo& demo) {
                        {"second", number_rows(word.second, order_demo_lanes, Precision::float64)},
                        {"difference", word.difference}});
     }
-    methods.push_back({{"name", row.name},
-                       {"spec", write_json(row.spec)},
-                       {"mask", std::visit([](const auto& mask) { return mask.name; }, row.mask)},
-                       {"tells_apart", row.tells_apart},
-                       {"difference", row.largest_difference},
-                       {"note", row.note},
-                       {"words", std::move(words)}});
+    Json method = {{"name", row.name},
+                   {"spec", write_json(row.spec)},
+                   {"mask", std::visit([](const auto& mask) { return mask.name; }, row.mask)},
+                   {"tells_apart", row.tells_apart},
+                   {"difference", row.largest_difference}};
+    if (!row.note.empty()) method["note"] = row.note;
+    method["words"] = std::move(words);
+    methods.push_back(std::move(method));
   }
   return {{"schema", 1},
           {"first", demo.first},

@@ -50,6 +50,10 @@ Result<std::vector<std::string>> words_of(std::string_view sentence, std::string
                                              which, words.size(), most_words)};
 }
 
+std::string times(std::ptrdiff_t count) {
+  return count == 1 ? "once" : fmt::format("{} times", count);
+}
+
 /// Two sentences of the same words, as often, in another order.
 Status check_words(const std::vector<std::string>& first, const std::vector<std::string>& second) {
   std::vector<std::string> all = first;
@@ -59,9 +63,9 @@ Status check_words(const std::vector<std::string>& first, const std::vector<std:
     const auto after = std::count(second.begin(), second.end(), word);
     if (before == after) continue;
     return Error{ErrorKind::usage,
-                 fmt::format("\"{}\" is {} times in the first sentence and {} times in the second: "
+                 fmt::format("the word \"{}\" is in the first sentence {} and in the second {}: "
                              "expected the same words in another order",
-                             word, before, after)};
+                             word, times(before), times(after))};
   }
   if (first != second) return {};
   return Error{ErrorKind::usage, "the sentences are equal: expected another order"};
