@@ -87,7 +87,7 @@ struct Input {
   Numbers q, k, v;
   Positions query_positions, key_positions;
   bool has_query_positions = false;  ///< else they are the default, which may not be used
-  std::optional<std::vector<int64_t>> query_segments, key_segments;
+  std::optional<std::vector<SegmentId>> query_segments, key_segments;
   Mask mask = CausalMask();
   std::optional<double> scale;
   double soft_cap = 0;
@@ -187,9 +187,13 @@ Status read_positions(const Json& input, const char* name, std::string_view of, 
 }
 
 Status read_segments(const Json& input, const char* name, std::string_view of, int64_t tokens,
-                     std::optional<std::vector<int64_t>>& out) {
-  HODO_RETURN_IF_ERROR(read_member(input, name, out));
-  return out ? check_count(name, out->size(), tokens, of) : Status();
+                     std::optional<std::vector<SegmentId>>& out) {
+  std::optional<std::vector<int64_t>> numbers;
+  HODO_RETURN_IF_ERROR(read_member(input, name, numbers));
+  if (!numbers) return {};
+  out.emplace();
+  for (const int64_t number : *numbers) out->push_back(SegmentId(number));
+  return check_count(name, out->size(), tokens, of);
 }
 
 /// A mask with nothing to say beyond its name may be the name alone.

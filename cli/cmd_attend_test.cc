@@ -98,7 +98,7 @@ TEST(Attend, TakesEveryOption) {
             json({.5, .5, 0.0, 0.0, 0.0, 0.0}));
   EXPECT_EQ(weights(R"("key_positions":[9,9,9,9,2,3],"query_positions":[3])"),
             json({0.0, 0.0, 0.0, 0.0, .5, .5}));
-  EXPECT_EQ(weights(R"("query_segments":[7],"key_segments":[7,0,0,0,-1,7])"),
+  EXPECT_EQ(weights(R"("query_segments":[7],"key_segments":[7,1,1,1,0,7])"),
             json({.5, 0.0, 0.0, 0.0, 0.0, .5}));
   EXPECT_EQ(
       json_of(nope, R"({"q":[[1],[2]],"k":[[1]],"v":[[3]],"mask":"bidirectional"})")["outputs"],

@@ -1,5 +1,8 @@
 #include "hodometer/ops/attention.h"
 
+#include <string>
+#include <vector>
+
 #include "hodometer/capi/plan-inl.h"
 
 using namespace hodometer;
@@ -33,21 +36,44 @@ Status to_positions(const hodo_positions* from, std::optional<PositionView>& to)
   return {};
 }
 
-std::optional<SegmentView> segments_of(const hodo_segments* from) {
-  if (from == nullptr) return std::nullopt;
-  return SegmentView{from->data, from->batch, from->length, from->batch_stride,
-                     from->length_stride};
+/// Contiguous copies, in the type of their own that C does not have.
+struct Segments {
+  std::vector<SegmentId> queries, keys;
+};
+
+Status copy_segments(std::string_view name, const hodo_segments* from, std::vector<SegmentId>& copy,
+                     std::optional<SegmentView>& to) {
+  if (from == nullptr) return {};
+  if (from->batch < 0 || from->length < 0 ||
+      (from->batch > 0 && from->length > PTRDIFF_MAX / from->batch / 8)) {
+    return Error{ErrorKind::usage, std::string(operation) + ": " + std::string(name) + " are [" +
+                                       std::to_string(from->batch) + ", " +
+                                       std::to_string(from->length) +
+                                       "]: expected an array in memory"};
+  }
+  if (from->batch * from->length > 0) {
+    HODO_RETURN_IF_ERROR(capi::check_given(operation, name, from->data));
+  }
+  for (int64_t b = 0; b < from->batch; ++b) {
+    for (int64_t i = 0; i < from->length; ++i) {
+      copy.push_back(SegmentId(from->data[b * from->batch_stride + i * from->length_stride]));
+    }
+  }
+  to = SegmentView::contiguous(copy.data(), from->batch, from->length);
+  return {};
 }
 
-Result<AttentionOptions> options_of(const hodo_attention_options& from) {
+Result<AttentionOptions> options_of(const hodo_attention_options& from, Segments& segments) {
   AttentionOptions to;
   HODO_RETURN_IF_ERROR(to_positions(from.query_positions, to.query_positions));
   HODO_RETURN_IF_ERROR(to_positions(from.key_positions, to.key_positions));
   HODO_RETURN_IF_ERROR(to_positions(from.query_order, to.query_order));
   HODO_RETURN_IF_ERROR(to_positions(from.key_order, to.key_order));
   HODO_ASSIGN(to.mask, mask_of(from.mask));
-  to.query_segments = segments_of(from.query_segments);
-  to.key_segments = segments_of(from.key_segments);
+  HODO_RETURN_IF_ERROR(
+      copy_segments("query_segments", from.query_segments, segments.queries, to.query_segments));
+  HODO_RETURN_IF_ERROR(
+      copy_segments("key_segments", from.key_segments, segments.keys, to.key_segments));
   HODO_RETURN_IF_ERROR(capi::to_enum(operation, "keys", from.keys, 2, to.keys));
   if (from.scale != nullptr) to.scale = *from.scale;
   to.soft_cap = from.soft_cap;
@@ -86,8 +112,9 @@ hodo_status hodo_attention(const hodo_plan* plan, const hodo_heads* q, const hod
     HODO_ASSIGN(const HeadsView keys, capi::heads_of(operation, *k));
     HODO_ASSIGN(const HeadsView values, capi::heads_of(operation, *v));
     HODO_ASSIGN(const HeadsView result, capi::heads_of(operation, *out));
+    Segments segments;
     HODO_ASSIGN(const AttentionOptions said,
-                options_of(options == nullptr ? hodo_attention_defaults() : *options));
+                options_of(options == nullptr ? hodo_attention_defaults() : *options, segments));
     return attention(plan->plan, queries, keys, values, result, said, capi::executor_of(executor));
   });
 }

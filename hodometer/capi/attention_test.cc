@@ -48,6 +48,7 @@ TEST(CAttention, GivesTheBytesOfTheLibrary) {
   const Plan plan = plan_of(spec);
   const hodometer::Plan cc = hodometer::make_plan(hodometer::parse_spec(spec).value(), 64).value();
   const std::vector<int64_t> segments(length, 1);
+  const std::vector<hodometer::SegmentId> cc_segments(length, hodometer::SegmentId(1));
   const hodo_segments rows{segments.data(), 1, length, length, 1};
   const std::vector<float> sinks{0.1f, 0.2f, 0.3f, 0.4f};
   const hodo_positions positions = hodo_positions_range(1000, 1);
@@ -77,7 +78,7 @@ TEST(CAttention, GivesTheBytesOfTheLibrary) {
     said.query_positions = said.key_positions = hodometer::PositionView::range(1000);
     said.mask = cc_mask;
     said.query_segments = said.key_segments =
-        hodometer::SegmentView::contiguous(segments.data(), 1, length);
+        hodometer::SegmentView::contiguous(cc_segments.data(), 1, length);
     said.scale = scale;
     said.soft_cap = 3;
     said.sinks = sinks;

@@ -208,7 +208,7 @@ typedef struct hodo_mask {
   int64_t length;
 } hodo_mask;
 
-/* ops/attention.h: SegmentView, [batch, length]. */
+/* ops/attention.h: SegmentView, [batch, length]. 0: padding. */
 typedef struct hodo_segments {
   const int64_t* data;
   int64_t batch;

@@ -9,21 +9,22 @@
 #include "hodometer/base/tensor_view.h"
 #include "hodometer/plan/plan.h"
 #include "hodometer/position/mask.h"
+#include "hodometer/position/position_ids.h"
 #include "hodometer/position/position_view.h"
 
 namespace hodometer {
 
 /// The segment of every token of [batch, length], strides in elements: a token sees only keys of
-/// its own segment. Negative: padding, which sees nothing and which nothing sees.
+/// its own segment. Padding sees nothing and nothing sees it. position_ids.h makes them.
 struct SegmentView {
-  const int64_t* data = nullptr;
+  const SegmentId* data = nullptr;
   int64_t batch = 0;  ///< 1: all sequences share the row
   int64_t length = 0;
   int64_t batch_stride = 0;
   int64_t length_stride = 1;
 
   /// Contiguous [batch, length].
-  static constexpr SegmentView contiguous(const int64_t* data, int64_t batch, int64_t length) {
+  static constexpr SegmentView contiguous(const SegmentId* data, int64_t batch, int64_t length) {
     return {data, batch, length, length, 1};
   }
 };
@@ -81,7 +82,7 @@ struct AttentionOptions {
 ///
 /// Errors: shapes that do not belong together, heads of another width than the plan's, a plan that
 /// learns a bias without its table, positions as for rotate(), a mask without meaning, segments of
-/// another shape, head_dim above 512.
+/// another shape or negative, head_dim above 512.
 Status attention(const Plan& plan, const HeadsView& q, const HeadsView& k, const HeadsView& v,
                  const HeadsView& out, const AttentionOptions& options = {},
                  Executor& executor = serial_executor());

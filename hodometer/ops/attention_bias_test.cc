@@ -83,8 +83,8 @@ TEST(TileBias, RowsOfATableByRunAndByList) {
 }
 
 TEST(TileBias, HidesWhatAQueryDoesNotSee) {
-  const std::vector<int64_t> segments{0, 1, 0, 1};
-  const MaskedTokens tokens{{0}, NumberRow{0, segments.data(), 1}, 4};
+  const std::vector<SegmentId> segments{SegmentId(1), SegmentId(2), SegmentId(1), SegmentId(2)};
+  const MaskedTokens tokens{{0}, SegmentRow{segments.data(), 1}, 4};
   const Mask mask = BidirectionalMask();
   const SeenKeys seen(mask, tokens, tokens);
   TileBias bias;

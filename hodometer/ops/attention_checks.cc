@@ -108,6 +108,15 @@ Status check_segments(std::string_view name, const std::optional<SegmentView>& v
   if (view->data == nullptr && length > 0 && batch > 0) {
     return refuse(fmt::format("{} have no data", name));
   }
+  for (int64_t b = 0; b < (batch == 0 ? 0 : view->batch); ++b) {
+    for (int64_t i = 0; i < length; ++i) {
+      const auto segment =
+          static_cast<int64_t>(view->data[b * view->batch_stride + i * view->length_stride]);
+      if (segment >= 0) continue;
+      return refuse(
+          fmt::format("{}[{}, {}] is {}: expected 0 (padding) or above", name, b, i, segment));
+    }
+  }
   return {};
 }
 

@@ -84,7 +84,7 @@ TEST(AttentionChecks, Options) {
 
 TEST(AttentionChecks, Segments) {
   const AttentionShape s{5, 5, 4, 2, 16, 16};
-  const std::vector<int64_t> segments(5);
+  std::vector<SegmentId> segments(5, SegmentId(1));
   AttentionOptions options;
   options.query_segments = SegmentView::contiguous(segments.data(), 1, 5);
   EXPECT_EQ(refusal(nope, s, options),
@@ -94,6 +94,10 @@ TEST(AttentionChecks, Segments) {
             "attention: key_segments are [1, 4]: expected [1, 5], or 1 row for all");
   options.key_segments = SegmentView::contiguous(nullptr, 1, 5);
   EXPECT_EQ(refusal(nope, s, options), "attention: key_segments have no data");
+  segments[3] = SegmentId(-1);
+  options.key_segments = SegmentView::contiguous(segments.data(), 1, 5);
+  EXPECT_EQ(refusal(nope, s, options),
+            "attention: query_segments[0, 3] is -1: expected 0 (padding) or above");
 }
 
 TEST(AttentionChecks, Positions) {

@@ -22,13 +22,14 @@ using testing::MaskCase;
 
 // Three sequences of 5, 40 and 17 tokens in one row, positions from 0 in each.
 struct Packed {
-  std::vector<int64_t> positions, segments;
+  std::vector<int64_t> positions;
+  std::vector<SegmentId> segments;
   Packed() {
     for (const auto& [segment, length] :
-         std::vector<std::pair<int64_t, int64_t>>{{0, 5}, {1, 40}, {2, 17}}) {
+         std::vector<std::pair<int64_t, int64_t>>{{1, 5}, {2, 40}, {3, 17}}) {
       for (int64_t i = 0; i < length; ++i) {
         positions.push_back(i);
-        segments.push_back(segment);
+        segments.push_back(SegmentId(segment));
       }
     }
   }
@@ -128,9 +129,9 @@ TEST(AttentionMasks, PaddingChangesNothing) {
     const AttentionShape padded{length + padding, length + padding, 4, 2, 32, 32};
     const AttentionCase c = case_of(method, padded, 0);
     const Plan plan = make_plan(c.spec, padded.k_length).value();
-    std::vector<int64_t> segments(static_cast<size_t>(length + padding), 0);
+    std::vector<SegmentId> segments(static_cast<size_t>(length + padding), SegmentId(1));
     std::vector<int64_t> positions(segments.size(), 0);
-    std::fill_n(segments.begin(), padding, -1);
+    std::fill_n(segments.begin(), padding, SegmentId::padding);
     std::iota(positions.begin() + padding, positions.end(), 0);
     AttentionTensors with(padded), without(padded);
     AttentionOptions options;

@@ -140,10 +140,18 @@ Status check_learned(const Plan& plan, const ExactAttentionOptions& options, con
   return check("value_rows", options.value_rows, value_rows, v.head_dim, "num_rows, value_dim");
 }
 
-Status check_segments(std::string_view name, const std::optional<std::span<const int64_t>>& list,
+Status check_segments(std::string_view name, const std::optional<std::span<const SegmentId>>& list,
                       int64_t length) {
-  if (!list || static_cast<int64_t>(list->size()) == length) return {};
-  return refuse(fmt::format("{} are [{}]: expected [{}]", name, list->size(), length));
+  if (!list) return {};
+  if (static_cast<int64_t>(list->size()) != length) {
+    return refuse(fmt::format("{} are [{}]: expected [{}]", name, list->size(), length));
+  }
+  for (size_t i = 0; i < list->size(); ++i) {
+    const auto segment = static_cast<int64_t>((*list)[i]);
+    if (segment >= 0) continue;
+    return refuse(fmt::format("{}[{}] is {}: expected 0 (padding) or above", name, i, segment));
+  }
+  return {};
 }
 
 Status check_numbers(const ExactAttentionOptions& options, double scale, int64_t heads) {
@@ -239,8 +247,9 @@ struct Call {
     const int64_t key = whole(key_order, n);
     if (key < seen.first || key > seen.last) return false;
     if (!options.query_segments) return true;
-    const int64_t segment = (*options.query_segments)[static_cast<size_t>(i)];
-    return segment >= 0 && segment == (*options.key_segments)[static_cast<size_t>(n)];
+    const SegmentId segment = (*options.query_segments)[static_cast<size_t>(i)];
+    return segment != SegmentId::padding &&
+           segment == (*options.key_segments)[static_cast<size_t>(n)];
   }
 
  private:

@@ -35,9 +35,9 @@ struct ExactAttentionOptions {
   std::optional<PositionView> query_positions = {};
   std::optional<PositionView> key_positions = {};
   Mask mask = CausalMask();
-  /// One number per token; a token sees only keys of its own segment, and a negative one nothing.
-  std::optional<std::span<const int64_t>> query_segments = {};
-  std::optional<std::span<const int64_t>> key_segments = {};
+  /// One per token; a token sees only keys of its own segment, and padding nothing.
+  std::optional<std::span<const SegmentId>> query_segments = {};
+  std::optional<std::span<const SegmentId>> key_segments = {};
   KeyState keys = KeyState::unturned;
   std::optional<double> scale = {};    ///< by default 1 / sqrt(head_dim)
   double soft_cap = 0;                 ///< 0: none

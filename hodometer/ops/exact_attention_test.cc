@@ -86,13 +86,15 @@ TEST(ExactAttention, MasksSegmentsAndSinksTakeKeysAway) {
   EXPECT_EQ(equal_scores(nope, 4).weights, (std::vector<double>{.25, .25, .25, .25}));
   EXPECT_EQ(equal_scores(nope, 4, {.mask = sliding_window(2)}).weights,
             (std::vector<double>{0, 0, .5, .5}));
-  const std::vector<int64_t> query_segment = {1}, segments = {1, 0, -1, 1};
+  const std::vector<SegmentId> query_segment = {SegmentId(2)};
+  const std::vector<SegmentId> segments = {SegmentId(2), SegmentId(1), SegmentId::padding,
+                                           SegmentId(2)};
   EXPECT_EQ(equal_scores(nope, 4, {.query_segments = query_segment, .key_segments = segments}).out,
             (std::vector<double>{1.5}));
   const std::vector<double> sinks = {std::log(4.0)};
   EXPECT_NEAR(equal_scores(nope, 4, {.sinks = sinks}).weights[2], 0.125, 1e-16);
 
-  const std::vector<int64_t> padding = {-1};
+  const std::vector<SegmentId> padding = {SegmentId::padding};
   const auto nothing = equal_scores(nope, 4, {.query_segments = padding, .key_segments = segments});
   EXPECT_EQ(nothing.out, std::vector<double>{0});
   EXPECT_EQ(nothing.weights, (std::vector<double>{0, 0, 0, 0}));
@@ -219,9 +221,11 @@ RC_GTEST_PROP(ExactAttentionProperties, AttentionAgrees, (uint64_t seed)) {
   const auto sinks = random_numbers(has_sinks ? heads : 0, seed + 3);
   const std::vector<float> q32 = floats(q.values), k32 = floats(k.values), v32 = floats(v.values),
                            sinks32 = floats(sinks);
-  std::vector<int64_t> segments;
-  for (int64_t n = 0; n < k_length; ++n) segments.push_back(n * 2 / k_length - (n == 0 ? 1 : 0));
-  const std::span<const int64_t> of_keys = segments;
+  std::vector<SegmentId> segments;
+  for (int64_t n = 0; n < k_length; ++n) {
+    segments.push_back(SegmentId(n == 0 ? 0 : 1 + n * 2 / k_length));
+  }
+  const std::span<const SegmentId> of_keys = segments;
   const auto of_queries = of_keys.last(static_cast<size_t>(q_length));
 
   for (const Method& method : methods(head_dim, heads)) {
@@ -320,10 +324,13 @@ TEST(ExactAttention, RefusesWhatDoesNotFitTogether) {
   expect_refusal({.options = {.mask = ChunkedMask{0}}}, "the mask's size is 0");
   expect_refusal({.options = {.scale = infinite}}, "scale is inf");
   expect_refusal({.options = {.soft_cap = -1}}, "soft_cap is -1");
-  const std::vector<int64_t> three = {0, 0, 0};
+  const std::vector<SegmentId> three(3, SegmentId(1));
   expect_refusal({.options = {.key_segments = three}}, "expected both");
   expect_refusal({.options = {.query_segments = three, .key_segments = three}},
                  "query_segments are [3]: expected [2]");
+  const std::vector<SegmentId> negative(2, SegmentId(-4));
+  expect_refusal({.options = {.query_segments = negative, .key_segments = negative}},
+                 "query_segments[0] is -4: expected 0 (padding) or above");
   expect_refusal({.options = {.key_positions = PositionView::range(max_position)}},
                  "key_positions: position 2147483648", ErrorKind::limit);
   const std::vector<double> halves = {0, 0.5};

@@ -29,13 +29,21 @@ struct NumberRow {
 /// whole numbers and must outlive the row.
 NumberRow number_row(const PositionView& view, int64_t sequence, int64_t length);
 
-/// The segments of a sequence. `view` must outlive the row.
-NumberRow segment_row(const SegmentView& view, int64_t sequence);
+/// The segments of a sequence.
+struct SegmentRow {
+  const SegmentId* list = nullptr;
+  int64_t stride = 1;
+
+  SegmentId operator[](int64_t token) const { return list[token * stride]; }
+};
+
+/// `view` must outlive the row.
+SegmentRow segment_row(const SegmentView& view, int64_t sequence);
 
 /// The tokens of one sequence as a mask orders them.
 struct MaskedTokens {
   NumberRow order;
-  std::optional<NumberRow> segments = {};
+  std::optional<SegmentRow> segments = {};
   int64_t length = 0;
 };
 
@@ -53,7 +61,8 @@ class SeenKeys {
  private:
   /// Keys [begin, end) of one segment that stand at first, first + 1, ...
   struct Run {
-    int64_t begin, end, first, segment;
+    int64_t begin, end, first;
+    SegmentId segment;
   };
   static std::vector<Run> runs_of(const MaskedTokens& keys);
   void add_range(int64_t query, const std::vector<Run>& runs);

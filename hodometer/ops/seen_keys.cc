@@ -5,9 +5,9 @@
 namespace hodometer::internal {
 namespace {
 
-constexpr int64_t no_segments = 0;
+constexpr SegmentId no_segments{1};
 
-int64_t segment_of(const MaskedTokens& tokens, int64_t token) {
+SegmentId segment_of(const MaskedTokens& tokens, int64_t token) {
   return tokens.segments ? (*tokens.segments)[token] : no_segments;
 }
 
@@ -30,8 +30,8 @@ NumberRow number_row(const PositionView& view, int64_t sequence, int64_t length)
                   length);
 }
 
-NumberRow segment_row(const SegmentView& view, int64_t sequence) {
-  return {0, view.data + (view.batch == 1 ? 0 : sequence * view.batch_stride), view.length_stride};
+SegmentRow segment_row(const SegmentView& view, int64_t sequence) {
+  return {view.data + (view.batch == 1 ? 0 : sequence * view.batch_stride), view.length_stride};
 }
 
 SeenKeys::SeenKeys(const Mask& mask, const MaskedTokens& queries, const MaskedTokens& keys)
@@ -49,8 +49,8 @@ std::vector<SeenKeys::Run> SeenKeys::runs_of(const MaskedTokens& keys) {
   }
   for (int64_t key = 0; key < keys.length; ++key) {
     const int64_t place = keys.order[key];
-    const int64_t segment = segment_of(keys, key);
-    if (segment < 0) continue;
+    const SegmentId segment = segment_of(keys, key);
+    if (segment == SegmentId::padding) continue;
     if (!runs.empty()) {
       Run& last = runs.back();
       if (last.end == key && last.segment == segment && place - last.first == key - last.begin) {
@@ -66,7 +66,7 @@ std::vector<SeenKeys::Run> SeenKeys::runs_of(const MaskedTokens& keys) {
 void SeenKeys::add_range(int64_t query, const std::vector<Run>& runs) {
   KeyRange range;
   int64_t seen = 0;
-  const int64_t segment = segment_of(queries_, query);
+  const SegmentId segment = segment_of(queries_, query);
   const PositionInterval interval = seen_positions(mask_, queries_.order[query]);
   for (const Run& run : runs) {
     if (run.segment != segment) continue;
@@ -82,8 +82,8 @@ void SeenKeys::add_range(int64_t query, const std::vector<Run>& runs) {
 }
 
 bool SeenKeys::sees(int64_t query, int64_t key) const {
-  const int64_t segment = segment_of(queries_, query);
-  if (segment < 0 || segment != segment_of(keys_, key)) return false;
+  const SegmentId segment = segment_of(queries_, query);
+  if (segment == SegmentId::padding || segment != segment_of(keys_, key)) return false;
   const PositionInterval interval = seen_positions(mask_, queries_.order[query]);
   return keys_.order[key] >= interval.first && keys_.order[key] <= interval.last;
 }

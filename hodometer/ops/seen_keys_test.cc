@@ -6,6 +6,13 @@ namespace hodometer::internal {
 namespace {
 
 NumberRow list_of(const std::vector<int64_t>& numbers) { return {0, numbers.data(), 1}; }
+SegmentRow list_of(const std::vector<SegmentId>& segments) { return {segments.data(), 1}; }
+
+std::vector<SegmentId> segments_of(const std::vector<int64_t>& numbers) {
+  std::vector<SegmentId> segments;
+  for (const int64_t number : numbers) segments.push_back(SegmentId(number));
+  return segments;
+}
 
 /// What every query sees, asked key by key, lies within its range; `whole` says whether it fills
 /// it.
@@ -45,7 +52,7 @@ TEST(SeenKeys, RunsUnderEveryMask) {
 
 TEST(SeenKeys, PackedSequencesSeeTheirOwn) {
   const std::vector<int64_t> positions{0, 1, 2, 0, 1, 0, 1, 2, 3};
-  const std::vector<int64_t> segments{0, 0, 0, 1, 1, 2, 2, 2, 2};
+  const std::vector<SegmentId> segments = segments_of({1, 1, 1, 2, 2, 3, 3, 3, 3});
   const MaskedTokens tokens{list_of(positions), list_of(segments), 9};
   const SeenKeys seen(CausalMask(), tokens, tokens);
   expect_consistent(seen, 9, 9);
@@ -56,7 +63,7 @@ TEST(SeenKeys, PackedSequencesSeeTheirOwn) {
 
 TEST(SeenKeys, PaddingSeesNothingAndIsNotSeen) {
   const std::vector<int64_t> positions{0, 0, 0, 1, 2};
-  const std::vector<int64_t> segments{-1, -1, 0, 0, 0};
+  const std::vector<SegmentId> segments = segments_of({0, 0, 1, 1, 1});
   const MaskedTokens tokens{list_of(positions), list_of(segments), 5};
   const SeenKeys seen(BidirectionalMask(), tokens, tokens);
   expect_consistent(seen, 5, 5);
@@ -74,7 +81,7 @@ TEST(SeenKeys, GapsAndShuffledKeys) {
 
 TEST(SeenKeys, InterleavedSegments) {
   const std::vector<int64_t> positions{0, 0, 1, 1, 2, 2};
-  const std::vector<int64_t> segments{0, 1, 0, 1, 0, 1};
+  const std::vector<SegmentId> segments = segments_of({1, 2, 1, 2, 1, 2});
   const MaskedTokens tokens{list_of(positions), list_of(segments), 6};
   const SeenKeys seen(CausalMask(), tokens, tokens);
   expect_consistent(seen, 6, 6);
