@@ -34,12 +34,6 @@ Status named(std::string_view operation, const Status& status) {
                fmt::format("kv_cache: {}: {}", operation, status.error().message)};
 }
 
-int64_t tokens_at_once(const KvRoom& room) {
-  if (const auto* fixed = std::get_if<KvFixed>(&room)) return fixed->capacity;
-  if (const auto* paged = std::get_if<KvPaged>(&room)) return paged->page_size;
-  return std::get<KvGrowing>(room).first_capacity;
-}
-
 std::string_view room_name(const KvRoom& room) {
   constexpr std::string_view names[] = {"first_capacity", "capacity", "page_size"};
   return names[room.index()];
@@ -49,11 +43,21 @@ Status check_options(const KvCacheOptions& options, const Plan& plan) {
   HODO_RETURN_IF_ERROR(check_between("num_kv_heads", options.num_kv_heads, 1, max_num_heads));
   HODO_RETURN_IF_ERROR(check_between("head_dim", options.head_dim, 1, most_lanes));
   HODO_RETURN_IF_ERROR(check_between("value_dim", options.value_dim, 1, most_lanes));
-  HODO_RETURN_IF_ERROR(
-      check_between(room_name(options.room), tokens_at_once(options.room), 1, most_tokens));
-  if (plan.rotations.empty() || plan.head_dim() == options.head_dim) return {};
-  return Error{ErrorKind::usage, fmt::format("head_dim is {}: expected the plan's {}",
-                                             options.head_dim, plan.head_dim())};
+  HODO_RETURN_IF_ERROR(check_between(room_name(options.room),
+                                     internal::tokens_at_once(options.room), 1, most_tokens));
+  if (!plan.rotations.empty() && plan.head_dim() != options.head_dim) {
+    return Error{ErrorKind::usage, fmt::format("head_dim is {}: expected the plan's {}",
+                                               options.head_dim, plan.head_dim())};
+  }
+  const bool decays = std::any_of(plan.rotations.begin(), plan.rotations.end(),
+                                  [](const auto& one) { return one.decay.has_value(); });
+  if (decays && options.type == KvType::int8 && options.keys == KeyState::turned) {
+    return Error{ErrorKind::unsupported,
+                 fmt::format("int8 keys turned by {}, whose pairs shrink at rates of their own and "
+                             "would share a scale: expected keys to be stored unturned",
+                             method_name(plan.spec))};
+  }
+  return {};
 }
 
 Status check_range(std::string_view operation, TokenRange range, int64_t tokens) {

@@ -51,7 +51,8 @@ struct KvCacheOptions {
   KvRoom room = KvGrowing{};
   /// turned: keys are turned once, when they come. unturned: stored as projected and turned
   /// whenever they are read; right for schedules that change with every token (dynamic NTK), and
-  /// for xPos in 16 or 8 bits, whose keys shrink until few bits are left.
+  /// for xPos in 16 bits, whose keys may shrink or grow out of float16's range. xPos in 8 bits is
+  /// stored unturned only.
   KeyState keys = KeyState::turned;
 };
 
@@ -88,8 +89,9 @@ struct KvState;
 /// position and which frequencies. Shifts and new schedules change what is wanted and not what is
 /// stored: the way from one to the other is one rotation in float32 when the key is read, by the
 /// exact difference of the two phases, so that after any number of them a key is within one
-/// rounding of the stored type of the true one. (Rounding at every shift is a random walk instead.)
-/// With int8 a row's error, and with xPos any error, turns and grows with the row.
+/// rounding of the stored type of the true one, measured as a share of the pair of lanes that turn
+/// together. (Rounding at every shift is off by 70 to 280 roundings after a thousand of them.)
+/// Where the magnitude changes, for xPos with every shift, the error changes in proportion.
 ///
 /// Positions belong to tokens and are never renumbered unless asked: dropping leaves a gap, which
 /// shift_keys() closes. Tokens may share a position.
@@ -99,8 +101,9 @@ struct KvState;
 class KvCache {
  public:
   /// An empty cache whose keys are turned by `plan`; share one between layers.
-  /// Errors: sizes out of range, heads of another width than the plan's, a room that would be above
-  /// 2^62 bytes or that the system does not give (ErrorKind::limit).
+  /// Errors: sizes out of range; heads of another width than the plan's; a room that would be above
+  /// 2^62 bytes or that the system does not give (ErrorKind::limit); turned int8 keys of xPos,
+  /// whose pairs shrink at rates of their own and would share a scale (ErrorKind::unsupported).
   static Result<KvCache> make(const KvCacheOptions& options, std::shared_ptr<const Plan> plan);
 
   KvCache(KvCache&&) noexcept;

@@ -38,6 +38,9 @@ struct RowFormat {
 /// The type of a tensor of so stored numbers; int8 has none.
 DType dtype_of(KvType type);
 
+/// The tokens that a room makes memory for at first.
+int64_t tokens_at_once(const KvRoom& room);
+
 /// Memory at a multiple of 64 bytes.
 struct FreeBlock {
   void operator()(std::byte* block) const { ::operator delete(block, std::align_val_t{64}); }
@@ -75,6 +78,7 @@ class KvStorage {
     int64_t live = 0;  ///< tokens in it
     std::byte* block(KvSide side) const { return (side == KvSide::key ? keys : values).get(); }
   };
+  Status check_bytes(int64_t tokens) const;
   Result<Page> make_page(int64_t tokens) const;
   Status grow(int64_t tokens);
   Status add_pages(int64_t count);

@@ -53,6 +53,12 @@ Error no_room(std::string text) {
 
 }  // namespace
 
+int64_t tokens_at_once(const KvRoom& room) {
+  if (const auto* fixed = std::get_if<KvFixed>(&room)) return fixed->capacity;
+  if (const auto* paged = std::get_if<KvPaged>(&room)) return paged->page_size;
+  return std::get<KvGrowing>(room).first_capacity;
+}
+
 DType dtype_of(KvType type) {
   switch (type) {
     case KvType::bfloat16:
@@ -120,6 +126,7 @@ Result<KvStorage> KvStorage::make(const KvCacheOptions& options) {
   storage.keys_ = {options.type, options.num_kv_heads, options.head_dim};
   storage.values_ = {options.type, options.num_kv_heads, options.value_dim};
   storage.room_ = options.room;
+  HODO_RETURN_IF_ERROR(storage.check_bytes(tokens_at_once(options.room)));
   if (const auto* paged = std::get_if<KvPaged>(&options.room)) {
     storage.page_size_ = paged->page_size;
   }
@@ -129,12 +136,15 @@ Result<KvStorage> KvStorage::make(const KvCacheOptions& options) {
   return storage;
 }
 
-Result<KvStorage::Page> KvStorage::make_page(int64_t tokens) const {
+Status KvStorage::check_bytes(int64_t tokens) const {
   const int64_t per_token = keys_.token_bytes() + values_.token_bytes();
-  if (tokens > (most_bytes - 4 * alignment) / per_token) {
-    return no_room(
-        fmt::format("{} tokens of {} bytes: expected less than 2^62 bytes", tokens, per_token));
-  }
+  if (tokens <= (most_bytes - 4 * alignment) / per_token) return {};
+  return no_room(
+      fmt::format("{} tokens of {} bytes: expected less than 2^62 bytes", tokens, per_token));
+}
+
+Result<KvStorage::Page> KvStorage::make_page(int64_t tokens) const {
+  HODO_RETURN_IF_ERROR(check_bytes(tokens));
   Page page;
   const auto allocate = [](int64_t bytes) {
     return Block(static_cast<std::byte*>(
@@ -171,9 +181,8 @@ Status KvStorage::append(int64_t count) {
         return no_room(fmt::format("{} tokens beside {}: expected at most the capacity of {}",
                                    count, tokens(), fixed->capacity));
       }
-      const auto& growing = std::get<KvGrowing>(room_);
       HODO_RETURN_IF_ERROR(
-          grow(std::max({growing.first_capacity, 2 * page_size_, tokens() + count})));
+          grow(std::max({tokens_at_once(room_), 2 * page_size_, tokens() + count})));
     }
     for (int64_t i = 0; i < count; ++i) slots_.push_back(tokens());
     pages_.front().live += count;
