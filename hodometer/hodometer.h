@@ -11,6 +11,7 @@
 #include "hodometer/ops/add_rows.h"
 #include "hodometer/ops/bias_rows.h"
 #include "hodometer/ops/exact_table.h"
+#include "hodometer/ops/kv_cache.h"
 #include "hodometer/ops/make_table.h"
 #include "hodometer/ops/rotate.h"
 #include "hodometer/plan/bias_array.h"

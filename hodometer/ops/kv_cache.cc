@@ -247,25 +247,28 @@ Status KvCache::shift_keys(PositionInterval interval, int64_t distance) {
 }
 
 Status KvCache::move_keys(std::span<const int64_t> list, int64_t distance) {
-  constexpr std::string_view operation = "shift_keys";
   KvState& state = *state_;
-  HODO_RETURN_IF_ERROR(named(operation, can_shift(state.plan->spec)));
+  HODO_RETURN_IF_ERROR(named("shift_keys", can_shift(state.plan->spec)));
+  const int64_t most = internal::largest_position(*state.plan);
   std::vector<int64_t> moved;
   moved.reserve(list.size());
   for (const int64_t token : list) {
-    int64_t to = 0;
     const int64_t from = state.positions[static_cast<size_t>(token)];
-    if (__builtin_add_overflow(from, distance, &to)) {
-      return Error{ErrorKind::limit,
-                   fmt::format("kv_cache: shift_keys: token {} at position {} by {}: expected "
-                               "positions within {} to {}",
-                               token, from, distance, -max_position, max_position)};
+    int64_t to = 0;
+    if (__builtin_add_overflow(from, distance, &to) || to < -max_position || to > most) {
+      return Error{
+          ErrorKind::limit,
+          fmt::format("kv_cache: shift_keys: token {} from position {} by {}: expected "
+                      "positions from {} to {}, which the plan for context_length {} "
+                      "serves",
+                      token, from, distance, -max_position, most, state.plan->context_length)};
     }
     moved.push_back(to);
   }
   const auto count = static_cast<int64_t>(moved.size());
-  HODO_RETURN_IF_ERROR(
-      check_places(operation, *state.plan, PositionView::shared_ids(moved), count));
+  HODO_RETURN_IF_ERROR(internal::check_decay("kv_cache: shift_keys", *state.plan,
+                                             PositionView::shared_ids(moved), HeadRole::key, 1,
+                                             count));
   if (state.turned()) {
     for (size_t i = 0; i < moved.size(); ++i) {
       HODO_RETURN_IF_ERROR(internal::check_way("kv_cache: shift_keys", state.stored(list[i]),

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "hodometer/ops/kv_cache_cases_test.h"
-#include "hodometer/ops/token_runs-inl.h"
+#include "hodometer/position/grid_ids.h"
 
 namespace hodometer {
 namespace {
@@ -275,6 +275,65 @@ TEST(KvCacheAttention, ServesEveryMaskOverGaps) {
       }
     }
   }
+}
+
+// Text, an image of 4 x 6 patches and text again: axes part and meet.
+TEST(KvCacheAttention, TakesPositionsOnSeveralAxes) {
+  const AttentionMethod method = cache_methods(head_dim, num_heads).back();
+  const auto plan = shared_plan(method.text);
+  const MropePart parts[] = {TextPart{9}, ImagePart{{1, 8, 12}}, TextPart{15}};
+  const MropeIds made = mrope_ids(parts, MropeRule{2}).value();
+  const int64_t tokens = made.positions.tokens;
+  for (const KvType type : testing::kv_types) {
+    for (const KvRoom& room : testing::kv_rooms) {
+      CacheTruth truth(method.text, 1, tokens, kv_heads, head_dim, value_dim);
+      KvCache cache = cache_of(plan, type, room);
+      for (int64_t first = 0; first < tokens; first += 13) {
+        const int64_t count = std::min<int64_t>(13, tokens - first);
+        const PositionView::Ids ids{made.positions.ids.data() + first, 1, count, tokens, 0, 1};
+        ASSERT_TRUE(cache
+                        .append(truth.key_rows(first, count), truth.value_rows(first, count),
+                                PositionView::strided(ids, 3))
+                        .ok());
+        for (int64_t i = first; i < first + count; ++i) {
+          truth.sources.push_back(i);
+          for (int64_t axis = 0; axis < 3; ++axis) {
+            truth.positions.push_back(made.positions.at(axis, i));
+          }
+        }
+        expect_attends(*plan, cache, truth, Tables(method), count);
+      }
+      EXPECT_EQ(cache.next_position(), made.next);
+      testing::expect_holds(cache, truth);
+      ASSERT_TRUE(cache.drop({12, 20}).ok());
+      truth.sources.erase(truth.sources.begin() + 12, truth.sources.begin() + 20);
+      truth.positions.erase(truth.positions.begin() + 36, truth.positions.begin() + 60);
+      expect_attends(*plan, cache, truth, Tables(method), 5);
+    }
+  }
+}
+
+// Fault LONG-03's own input: 3900 tokens, then 500 one by one across the trained 4096.
+TEST(KvCacheAttention, LongRopeSwitchesWithinAText) {
+  const std::string text = testing::longrope_text(head_dim, 4096);
+  const Tables tables({"", text});
+  CacheTruth truth(text, 4096, 4400, kv_heads, head_dim, value_dim);
+  KvCache cache = cache_of(shared_plan(text, 3900), KvType::bfloat16, KvGrowing{});
+  truth.append(cache, 3900, 0);
+  for (int64_t length = 3901; length <= 4400; ++length) {
+    ASSERT_TRUE(cache.reschedule_keys(shared_plan(text, length)).ok());
+    truth.append(cache, 1, length - 1);
+    truth.context_length = length;
+    EXPECT_EQ(cache.pending(), length <= 4096 ? 0 : 4096);
+    if (length > 4094 && length < 4099) {
+      expect_attends(cache.plan(), cache, truth, tables, 1);
+      testing::expect_holds(cache, truth);
+    }
+  }
+  testing::expect_holds(cache, truth);
+  cache.settle();
+  EXPECT_TRUE(cache.stored_keys().ok());
+  EXPECT_LE(testing::error_of(cache, truth).keys, 2.01);
 }
 
 // Fault LONG-03: keys by the short factors and queries by the long ones.

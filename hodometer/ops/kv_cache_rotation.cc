@@ -104,7 +104,10 @@ Status check_way(std::string_view operation, const KeyTurn& from, const KeyTurn&
   for (size_t i = 0; i < to.plan->rotations.size(); ++i) {
     const RotationPlan& before = from.plan->rotations[i];
     const RotationPlan& after = to.plan->rotations[i];
-    for (int64_t pair = 0; pair < after.num_pairs(); ++pair) {
+    const bool decays = before.decay || after.decay;
+    if (!decays && before.magnitude == after.magnitude) continue;
+    const int64_t pairs = decays ? after.num_pairs() : std::min<int64_t>(1, after.num_pairs());
+    for (int64_t pair = 0; pair < pairs; ++pair) {
       const double exponent = log_factor(to, after, pair) - log_factor(from, before, pair);
       if (std::abs(exponent) <= largest_exponent) continue;
       return Error{ErrorKind::limit,

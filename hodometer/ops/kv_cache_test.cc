@@ -105,8 +105,9 @@ TEST(KvCache, RefusesPositionsBeyondItsPlan) {
             "kv_cache: append: position 40 (row 0, token 0): the plan was made for context_length "
             "40, and beyond position 39 its frequencies change with the length: expected a plan "
             "for the longer sequence");
-  EXPECT_EQ(words_of(cache.shift_keys(TokenRange{39, 40}, 1)).substr(0, 72),
-            "kv_cache: shift_keys: position 40 (row 0, token 0): the plan was made fo");
+  EXPECT_EQ(words_of(cache.shift_keys(TokenRange{30, 40}, 1)),
+            "kv_cache: shift_keys: token 39 from position 39 by 1: expected positions from "
+            "-2147483647 to 39, which the plan for context_length 40 serves");
   ASSERT_TRUE(cache.reschedule_keys(shared_plan(testing::longrope_text(32), 41)).ok());
   EXPECT_TRUE(cache.shift_keys(TokenRange{39, 40}, 1).ok());
   EXPECT_EQ(
@@ -151,12 +152,18 @@ TEST(KvCache, RefusesShiftsOutOfRange) {
       words_of(cache.shift_keys(TokenRange{2, 5}, 1)),
       "kv_cache: shift_keys: tokens 2 to 5 (not included): expected within 0 to 4, the tokens "
       "of the cache");
-  EXPECT_EQ(words_of(cache.shift_keys(TokenRange{0, 4}, max_position - 11)),
-            "kv_cache: shift_keys: position 2147483648 (row 0, token 2): expected -2147483647 to "
-            "2147483647");
-  EXPECT_EQ(words_of(cache.shift_keys(TokenRange{0, 4}, INT64_MAX)),
-            "kv_cache: shift_keys: token 0 at position 10 by 9223372036854775807: expected "
-            "positions within -2147483647 to 2147483647");
+  const auto refusal = [&](int64_t distance) {
+    return words_of(cache.shift_keys(TokenRange{0, 4}, distance));
+  };
+  const std::string expected =
+      ": expected positions from -2147483647 to 2147483647, which the plan for context_length 1 "
+      "serves";
+  EXPECT_EQ(refusal(max_position - 11),
+            "kv_cache: shift_keys: token 2 from position 12 by 2147483636" + expected);
+  EXPECT_EQ(refusal(INT64_MAX),
+            "kv_cache: shift_keys: token 0 from position 10 by 9223372036854775807" + expected);
+  EXPECT_EQ(refusal(-max_position - 11),
+            "kv_cache: shift_keys: token 0 from position 10 by -2147483658" + expected);
   EXPECT_EQ(cache.pending(), 0);
   testing::expect_holds(cache, truth);
 }
