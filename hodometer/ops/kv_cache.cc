@@ -303,10 +303,8 @@ void KvCache::settle(Executor& executor) {
   if (state.pending == 0) return;
   constexpr int64_t at_once = 64;
   const auto task = [&](int64_t index) {
-    const int64_t end = std::min(tokens(), (index + 1) * at_once);
-    for (int64_t token = index * at_once; token < end; ++token) {
-      if (state.is_pending(token)) state.settle(token);
-    }
+    const int64_t begin = index * at_once;
+    state.settle(begin, std::min(at_once, tokens() - begin));
   };
   executor.run((tokens() - 1) / at_once + 1, task);
   state.stored_positions = state.positions;

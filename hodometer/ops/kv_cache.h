@@ -158,9 +158,9 @@ class KvCache {
   const Plan& plan() const;
   KvMemory memory() const;
 
-  /// The memory itself, [1, tokens, num_kv_heads, lanes], until the cache changes. Keys are as
-  /// stored. Errors (unsupported): pages, int8; of keys, rotations that are pending: settle()
-  /// first.
+  /// The memory itself, [1, tokens, num_kv_heads, lanes] with the rows of each head one after the
+  /// other, until the cache changes. Keys are as stored. Errors (unsupported): pages, int8; of
+  /// keys, rotations that are pending: settle() first.
   Result<HeadsView> stored_keys() const;
   Result<HeadsView> stored_values() const;
 

@@ -19,18 +19,11 @@ bool is_plain(const KvState& state) {
   return state.storage.contiguous() && state.options.type != KvType::int8;
 }
 
-HeadsView view_of(const KvState& state, KvSide side) {
-  const RowFormat& format = state.storage.format(side);
-  return HeadsView::bshd(state.storage.data(side), internal::dtype_of(format.type), 1,
-                         state.tokens(), format.heads, format.lanes);
-}
-
-/// Only the shape, for rows that come through a RowSource: data that is never read, and strides
-/// that say that heads of a token lie side by side.
+/// Only the shape, for rows that come through a RowSource, and data that is never read.
 HeadsView shape_of(const KvState& state, KvSide side) {
   static float nothing = 0;
   const RowFormat& format = state.storage.format(side);
-  return {&nothing, DType::float32, 1, state.tokens(), format.heads, format.lanes, 0, 1, 0};
+  return {&nothing, DType::float32, 1, state.tokens(), format.heads, format.lanes, 0, 0, 0};
 }
 
 void load_keys(const void* context, int64_t, int64_t head, int64_t begin, int64_t count,
@@ -57,7 +50,7 @@ Result<HeadsView> stored(const KvState& state, KvSide side, std::string_view nam
   if (!state.storage.contiguous()) {
     return refuse_view(name, "rows lie in pages: expected a cache in one block").error();
   }
-  return view_of(state, side);
+  return state.storage.view(side);
 }
 
 using Load = void (*)(const void*, int64_t, int64_t, int64_t, int64_t, float*);
@@ -154,8 +147,9 @@ Status attention(const Plan& plan, const HeadsView& q, const KvCache& cache, con
   HODO_ASSIGN(
       internal::AttentionCall call,
       internal::check_attention(
-          plan, q, plain_keys ? view_of(state, KvSide::key) : shape_of(state, KvSide::key),
-          plain_values ? view_of(state, KvSide::value) : shape_of(state, KvSide::value), out, all));
+          plan, q, plain_keys ? state.storage.view(KvSide::key) : shape_of(state, KvSide::key),
+          plain_values ? state.storage.view(KvSide::value) : shape_of(state, KvSide::value), out,
+          all));
   if (!plain_keys) call.key_source = internal::RowSource{&load_keys, &state};
   if (!plain_values) call.value_source = internal::RowSource{&load_values, &state};
   internal::run_attention(call, executor);

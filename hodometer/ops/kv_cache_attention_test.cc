@@ -376,7 +376,15 @@ TEST(KvCacheAttention, StoredViewsShowTheMemory) {
   truth.append(cache, 9, 70);
   const HeadsView keys = cache.stored_keys().value(), values = cache.stored_values().value();
   Heads direct = Heads::bshd(DType::float32, 1, 9, kv_heads, head_dim), read = direct;
-  to_float32(DType::bfloat16, keys.data, static_cast<float*>(direct.view().data), 9 * 64);
+  for (int64_t i = 0; i < 9; ++i) {
+    for (int64_t head = 0; head < kv_heads; ++head) {
+      to_float32(DType::bfloat16,
+                 static_cast<const uint16_t*>(keys.data) + i * keys.length_stride +
+                     head * keys.head_stride,
+                 static_cast<float*>(direct.view().data) + (i * kv_heads + head) * head_dim,
+                 head_dim);
+    }
+  }
   ASSERT_TRUE(cache.read_keys({0, 9}, read.view()).ok());
   EXPECT_EQ(direct, read);
   EXPECT_EQ(values.length, 9);

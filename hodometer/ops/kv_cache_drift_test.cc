@@ -36,8 +36,7 @@ TEST(KvCacheDrift, AThousandShiftsCostOneRounding) {
       if (step % 100 < 4) worst = std::max(worst, testing::error_of(cache, truth).keys);
     }
     EXPECT_LE(worst, 1) << testing::kv_type_name(type);
-    std::printf("%s: %.3f roundings after 1000 shifts\n", testing::kv_type_name(type).c_str(),
-                worst);
+    RecordProperty("roundings_" + testing::kv_type_name(type), std::to_string(worst));
   }
 }
 
@@ -55,8 +54,7 @@ TEST(KvCacheDrift, RoundingAtEveryShiftDrifts) {
     }
     const double error = testing::error_of(cache, truth).keys;
     EXPECT_GT(error, 5) << testing::kv_type_name(type);
-    std::printf("%s: %.1f roundings after 1000 settled shifts\n",
-                testing::kv_type_name(type).c_str(), error);
+    RecordProperty("roundings_" + testing::kv_type_name(type), std::to_string(error));
   }
 }
 

@@ -40,8 +40,8 @@ struct KvState {
 
   /// Writes rows [begin, begin + count) of a head as they are wanted, in float32.
   void load_keys(int64_t head, int64_t begin, int64_t count, float* rows) const;
-  /// Stores what is wanted in place of what is stored.
-  void settle(int64_t token);
+  /// Stores keys [begin, begin + count) as they are wanted.
+  void settle(int64_t begin, int64_t count);
 };
 
 /// Turns float32 rows [1, tokens, heads, head_dim] in place, as keys. Everything was checked

@@ -92,14 +92,14 @@ void KvState::load_keys(int64_t head, int64_t begin, int64_t count, float* rows)
   }
 }
 
-void KvState::settle(int64_t token) {
-  std::vector<float> rows(static_cast<size_t>(options.num_kv_heads * options.head_dim));
+void KvState::settle(int64_t begin, int64_t count) {
+  std::vector<float> rows(static_cast<size_t>(count * options.head_dim));
   for (int64_t head = 0; head < options.num_kv_heads; ++head) {
-    storage.load(KvSide::key, head, token, 1, rows.data() + head * options.head_dim);
-  }
-  turn_on(stored(token), wanted(token), rows.data(), options.num_kv_heads);
-  for (int64_t head = 0; head < options.num_kv_heads; ++head) {
-    storage.store(KvSide::key, token, head, rows.data() + head * options.head_dim);
+    load_keys(head, begin, count, rows.data());
+    for (int64_t i = 0; i < count; ++i) {
+      if (!is_pending(begin + i)) continue;
+      storage.store(KvSide::key, begin + i, head, rows.data() + i * options.head_dim);
+    }
   }
 }
 

@@ -13,8 +13,9 @@
 
 namespace hodometer::internal {
 
-/// The rows of one tensor in a block of memory: [tokens, heads, lanes] of the stored type and, for
-/// int8, [tokens, heads] scales after them.
+/// The rows of one tensor in a block of memory for so many tokens: [heads, tokens, lanes] of the
+/// stored type, so that the rows of a head lie one after the other, and, for int8, [heads, tokens]
+/// scales after them.
 struct RowFormat {
   KvType type = KvType::float32;
   int64_t heads = 0;
@@ -24,10 +25,12 @@ struct RowFormat {
   int64_t token_bytes() const;
   int64_t block_bytes(int64_t tokens) const;
 
-  /// A row of a block for `tokens` tokens, from and to float32.
+  /// A row of a block, from float32.
   void store(std::byte* block, int64_t tokens, int64_t token, int64_t head, const float* row) const;
-  void load(const std::byte* block, int64_t tokens, int64_t token, int64_t head, float* row) const;
-  /// Copies tokens [from, from + count) of a block to [to, ...) of another or the same.
+  /// Rows of tokens [first, first + count) of a head, to float32.
+  void load(const std::byte* block, int64_t tokens, int64_t first, int64_t head, int64_t count,
+            float* rows) const;
+  /// Copies tokens [from, from + count) of a block to [to, to + count) of another or the same.
   void copy(const std::byte* block, int64_t tokens, int64_t from, std::byte* to_block,
             int64_t to_tokens, int64_t to, int64_t count) const;
 
@@ -66,10 +69,10 @@ class KvStorage {
   /// Rows [begin, begin + count) of a head, one after the other.
   void load(KvSide side, int64_t head, int64_t begin, int64_t count, float* rows) const;
 
+  /// Contiguous storage as a tensor; not of int8.
+  HeadsView view(KvSide side) const;
   const RowFormat& format(KvSide side) const { return side == KvSide::key ? keys_ : values_; }
   bool contiguous() const { return !std::holds_alternative<KvPaged>(room_); }
-  /// The first row of contiguous storage; null when there is none yet.
-  std::byte* data(KvSide side) const;
   KvMemory memory() const;
 
  private:

@@ -93,32 +93,38 @@ int64_t RowFormat::block_bytes(int64_t tokens) const {
 
 void RowFormat::store(std::byte* block, int64_t tokens, int64_t token, int64_t head,
                       const float* row) const {
-  const int64_t index = token * heads + head;
+  const int64_t index = head * tokens + token;
   std::byte* to = block + index * lanes * lane_bytes();
   if (type != KvType::int8) return from_float32(dtype_of(type), row, to, lanes);
   auto* scales = reinterpret_cast<float*>(block + scales_begin(tokens));
   scales[index] = store_int8(row, lanes, reinterpret_cast<int8_t*>(to));
 }
 
-void RowFormat::load(const std::byte* block, int64_t tokens, int64_t token, int64_t head,
-                     float* row) const {
-  const int64_t index = token * heads + head;
+void RowFormat::load(const std::byte* block, int64_t tokens, int64_t first, int64_t head,
+                     int64_t count, float* rows) const {
+  const int64_t index = head * tokens + first;
   const std::byte* from = block + index * lanes * lane_bytes();
-  if (type != KvType::int8) return to_float32(dtype_of(type), from, row, lanes);
-  const auto* scales = reinterpret_cast<const float*>(block + scales_begin(tokens));
-  load_int8(reinterpret_cast<const int8_t*>(from), scales[index], lanes, row);
+  if (type != KvType::int8) return to_float32(dtype_of(type), from, rows, count * lanes);
+  const auto* scales = reinterpret_cast<const float*>(block + scales_begin(tokens)) + index;
+  const auto* steps = reinterpret_cast<const int8_t*>(from);
+  for (int64_t i = 0; i < count; ++i) {
+    load_int8(steps + i * lanes, scales[i], lanes, rows + i * lanes);
+  }
 }
 
 void RowFormat::copy(const std::byte* block, int64_t tokens, int64_t from, std::byte* to_block,
                      int64_t to_tokens, int64_t to, int64_t count) const {
-  const int64_t row_bytes = heads * lanes * lane_bytes();
-  std::memmove(to_block + to * row_bytes, block + from * row_bytes,
-               static_cast<size_t>(count * row_bytes));
-  if (type != KvType::int8) return;
-  const int64_t scale_bytes = heads * static_cast<int64_t>(sizeof(float));
-  std::memmove(to_block + scales_begin(to_tokens) + to * scale_bytes,
-               block + scales_begin(tokens) + from * scale_bytes,
-               static_cast<size_t>(count * scale_bytes));
+  const auto copy_rows = [&](int64_t from_begin, int64_t to_begin, int64_t row_bytes) {
+    for (int64_t head = 0; head < heads; ++head) {
+      std::memmove(to_block + to_begin + (head * to_tokens + to) * row_bytes,
+                   block + from_begin + (head * tokens + from) * row_bytes,
+                   static_cast<size_t>(count * row_bytes));
+    }
+  };
+  copy_rows(0, 0, lanes * lane_bytes());
+  if (type == KvType::int8) {
+    copy_rows(scales_begin(tokens), scales_begin(to_tokens), static_cast<int64_t>(sizeof(float)));
+  }
 }
 
 Result<KvStorage> KvStorage::make(const KvCacheOptions& options) {
@@ -272,15 +278,23 @@ void KvStorage::store(KvSide side, int64_t token, int64_t head, const float* row
 
 void KvStorage::load(KvSide side, int64_t head, int64_t begin, int64_t count, float* rows) const {
   const RowFormat& format = this->format(side);
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t slot = slots_[static_cast<size_t>(begin + i)];
-    format.load(pages_[static_cast<size_t>(slot / page_size_)].block(side), page_size_,
-                slot % page_size_, head, rows + i * format.lanes);
+  const int64_t* slots = slots_.data() + begin;
+  for (int64_t i = 0, next = 0; i < count; i = next) {
+    const int64_t in_page = slots[i] % page_size_;
+    do ++next;
+    while (next < count && slots[next] == slots[i] + next - i && in_page + next - i < page_size_);
+    format.load(pages_[static_cast<size_t>(slots[i] / page_size_)].block(side), page_size_, in_page,
+                head, next - i, rows + i * format.lanes);
   }
 }
 
-std::byte* KvStorage::data(KvSide side) const {
-  return pages_.empty() ? nullptr : pages_.front().block(side);
+HeadsView KvStorage::view(KvSide side) const {
+  const RowFormat& format = this->format(side);
+  HeadsView view =
+      HeadsView::bhsd(pages_.empty() ? nullptr : pages_.front().block(side), dtype_of(format.type),
+                      1, page_size_, format.heads, format.lanes);
+  view.length = tokens();
+  return view;
 }
 
 KvMemory KvStorage::memory() const {

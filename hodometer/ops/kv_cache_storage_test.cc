@@ -20,7 +20,7 @@ std::vector<float> through_int8(const std::vector<float>& row) {
   auto* block = reinterpret_cast<std::byte*>(memory.data());
   std::vector<float> back(row.size());
   format.store(block, 1, 0, 0, row.data());
-  format.load(block, 1, 0, 0, back.data());
+  format.load(block, 1, 0, 0, 1, back.data());
   return back;
 }
 
@@ -151,15 +151,22 @@ TEST(KvCacheStorage, AWindowThatMovesOnNeedsNoMorePages) {
             (std::vector<int64_t>{0, 1, 190, 191, 192, 193, 194, 195, 196, 197, 198, 199}));
 }
 
-TEST(KvCacheStorage, RowsOfOneBlockLieSideBySide) {
+TEST(KvCacheStorage, RowsOfAHeadLieOneAfterTheOther) {
   KvStorage storage = storage_of(KvType::float32, KvGrowing{2});
-  EXPECT_EQ(storage.data(KvSide::key), nullptr);
+  EXPECT_EQ(storage.view(KvSide::key).data, nullptr);
   write_tokens(storage, 0, 6);
-  const auto* keys = reinterpret_cast<const float*>(storage.data(KvSide::key));
-  const auto* values = reinterpret_cast<const float*>(storage.data(KvSide::value));
-  for (int64_t i = 0; i < 60; ++i) EXPECT_EQ(keys[i], static_cast<float>(i / 10));
-  for (int64_t i = 0; i < 36; ++i) EXPECT_EQ(values[i], static_cast<float>(i / 6));
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(keys) % 64, 0u);
+  for (const KvSide side : {KvSide::key, KvSide::value}) {
+    const HeadsView view = storage.view(side);
+    EXPECT_EQ(view.length, 6);
+    EXPECT_EQ(view.length_stride, view.head_dim);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(view.data) % 64, 0u);
+    const auto* rows = static_cast<const float*>(view.data);
+    for (int64_t head = 0; head < 2; ++head) {
+      for (int64_t i = 0; i < 6 * view.head_dim; ++i) {
+        EXPECT_EQ(rows[head * view.head_stride + i], static_cast<float>(i / view.head_dim));
+      }
+    }
+  }
 }
 
 TEST(KvCacheStorage, SaysWhenThereIsNoRoom) {
