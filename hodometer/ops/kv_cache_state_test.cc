@@ -16,12 +16,15 @@ KvCache cache_of(std::shared_ptr<const Plan> plan, KvType type, KvRoom room,
 
 TEST(KvCacheState, ATileOfKeysIsItsTokensOneByOne) {
   const std::string text = testing::longrope_text(32);
-  for (const KeyState keys : {KeyState::turned, KeyState::unturned}) {
-    KvCache cache = cache_of(shared_plan(text, 40), KvType::float16, KvPaged{5}, keys);
+  const PositionSpec spec = testing::spec_of(text);
+  for (const auto& [keys, mode] : {std::pair(KeyState::turned, AngleMode::exact),
+                                   std::pair(KeyState::turned, AngleMode::float32),
+                                   std::pair(KeyState::unturned, AngleMode::exact)}) {
+    KvCache cache = cache_of(shared_plan(spec, 40, mode), KvType::float16, KvPaged{5}, keys);
     CacheTruth truth(text, 60, 60, 2, 32, 16);
     truth.append(cache, 20, 0);
     ASSERT_TRUE(cache.shift_keys(TokenRange{3, 9}, 4).ok());
-    ASSERT_TRUE(cache.reschedule_keys(shared_plan(text, 60)).ok());
+    ASSERT_TRUE(cache.reschedule_keys(shared_plan(spec, 60, mode)).ok());
     truth.append(cache, 30, 20);
     ASSERT_TRUE(cache.shift_keys(TokenRange{25, 40}, -2).ok());
     ASSERT_TRUE(cache.shift_keys(TokenRange{30, 45}, 7).ok());
@@ -33,6 +36,23 @@ TEST(KvCacheState, ATileOfKeysIsItsTokensOneByOne) {
       EXPECT_TRUE(std::equal(row.begin(), row.end(), tile.begin() + i * 32)) << i;
     }
   }
+}
+
+// A tile may hold tokens of one distance that do not go one way.
+TEST(KvCacheState, Float32AnglesAreThoseOfThePosition) {
+  const PositionSpec spec = testing::spec_of(testing::rotary_text(32, R"("layout":"half_split")"));
+  const auto plan = shared_plan(spec, 1, AngleMode::float32);
+  KvCache cache = cache_of(plan, KvType::float32, KvGrowing{});
+  KvCache moved = cache_of(plan, KvType::float32, KvGrowing{});
+  CacheTruth truth(spec_text(spec), 1, 30, 2, 32, 16);
+  const HeadsView k = truth.key_rows(0, 30), v = truth.value_rows(0, 30);
+  ASSERT_TRUE(cache.append(k, v, PositionView::range(131072)).ok());
+  ASSERT_TRUE(moved.append(k, v, PositionView::range(5000)).ok());
+  ASSERT_TRUE(moved.shift_keys(TokenRange{0, 30}, 126072).ok());
+  std::vector<float> want(30 * 32), found(30 * 32);
+  cache.state().load_keys(1, 0, 30, want.data());
+  moved.state().load_keys(1, 0, 30, found.data());
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(found[i], want[i], 2e-6) << i;
 }
 
 TEST(KvCacheState, ForgetsPlansThatNoKeyIsStoredBy) {

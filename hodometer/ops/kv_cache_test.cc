@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "hodometer/ops/kv_cache_cases_test.h"
+#include "hodometer/position/grid_ids.h"
 
 namespace hodometer {
 namespace {
@@ -261,6 +262,27 @@ TEST(KvCache, ShiftsByPositionToo) {
   truth.shift(0, 3, -2);
   truth.shift(8, 12, -2);
   testing::expect_holds(cache, truth);
+}
+
+TEST(KvCache, HoldsPatchesOfAnImage) {
+  for (const std::string_view layout : {"blocks", "alternating", "parts"}) {
+    const std::string text = R"({"method":"axial_rotary","head_dim":32,"layout":"half_split",)"
+                             R"("base":100,"axis_layout":")" +
+                             std::string(layout) + R"("})";
+    KvCache cache = cache_of(text, {2, 32, 16, KvType::float16, KvPaged{4}});
+    const AxisIds ids = patch_ids({1, 3, 5}, PatchOrder::row_major, 1).value();
+    CacheTruth truth(text, 1, 15, 2, 32, 16);
+    ASSERT_TRUE(cache
+                    .append(truth.key_rows(0, 15), truth.value_rows(0, 15),
+                            PositionView::axes(ids.ids.data(), 2, 1, 15))
+                    .ok());
+    for (int64_t i = 0; i < 15; ++i) {
+      truth.sources.push_back(i);
+      truth.positions.push_back(ids.at(0, i));
+      truth.positions.push_back(ids.at(1, i));
+    }
+    testing::expect_holds(cache, truth);
+  }
 }
 
 TEST(KvCache, AppendsItsOwnPositionsAgain) {
