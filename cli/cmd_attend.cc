@@ -86,6 +86,7 @@ struct Positions {
 struct Input {
   Numbers q, k, v;
   Positions query_positions, key_positions;
+  bool has_query_positions = false;  ///< else they are the default, which may not be used
   std::optional<std::vector<int64_t>> query_segments, key_segments;
   Mask mask = CausalMask();
   std::optional<double> scale;
@@ -195,7 +196,10 @@ Status read_segments(const Json& input, const char* name, std::string_view of, i
 Status read_mask(const Json& input, Mask& out) {
   const auto found = input.find("mask");
   if (found == input.end()) return {};
-  return read_json(found->is_string() ? Json{{"kind", *found}} : *found, "mask", out);
+  if (!found->is_string()) return read_json(*found, "mask", out);
+  Json object = Json::object();
+  object["kind"] = *found;
+  return read_json(object, "mask", out);
 }
 
 Result<Input> read_input(const std::string& path) {
@@ -209,14 +213,9 @@ Result<Input> read_input(const std::string& path) {
     return wrong(fmt::format("q, k and v have batches of {}, {} and {}: expected equal ones",
                              q.batch, k.batch, v.batch));
   }
-  if (q.length > k.length && !json.contains("query_positions")) {
-    return wrong(
-        fmt::format("{} queries and {} keys: expected query_positions, because the "
-                    "queries cannot be the last of the keys",
-                    q.length, k.length));
-  }
   input.key_positions = Positions::run(0, k.length);
-  input.query_positions = Positions::run(k.length - q.length, q.length);
+  input.query_positions = Positions::run(std::max<int64_t>(0, k.length - q.length), q.length);
+  input.has_query_positions = json.contains("query_positions");
   HODO_RETURN_IF_ERROR(
       read_positions(json, "query_positions", "query", q.length, input.query_positions));
   HODO_RETURN_IF_ERROR(read_positions(json, "key_positions", "key", k.length, input.key_positions));
@@ -248,7 +247,9 @@ Result<std::vector<ExactAttention>> attend(const Options& options, const Input& 
   const int64_t length = options.context_length.value_or(std::min(largest, max_position) + 1);
   HODO_ASSIGN(const Plan plan, make_plan(spec, length));
   ExactAttentionOptions call;
-  call.query_positions = input.query_positions.view(plan.num_axes());
+  if (input.has_query_positions) {
+    call.query_positions = input.query_positions.view(plan.num_axes());
+  }
   call.key_positions = input.key_positions.view(plan.num_axes());
   call.mask = input.mask;
   if (input.query_segments) call.query_segments = *input.query_segments;
@@ -314,7 +315,7 @@ struct Matrix {
   bool has_bars;
 };
 
-/// On a terminal as many tables beside each other's columns as its width asks for.
+/// One table, or on a terminal as many below each other as its width asks for.
 std::string matrix_text(const Matrix& matrix, const Console& console) {
   size_t widest = 0;
   for (const std::string& title : matrix.columns) widest = std::max(widest, title.size());

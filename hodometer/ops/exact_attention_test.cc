@@ -169,6 +169,7 @@ struct Method {
   std::string text;
   int64_t buckets = 0;
   int64_t key_rows = 0;
+  int64_t value_rows = 0;
 };
 
 std::vector<Method> methods(int64_t head_dim, int64_t heads) {
@@ -189,6 +190,7 @@ std::vector<Method> methods(int64_t head_dim, int64_t heads) {
       {R"({"method":"t5_bias","bidirectional":true,"num_heads":)" + num_heads + "}", 32},
       {R"({"method":"t5_bias","bidirectional":false,"num_heads":)" + num_heads + "}", 32},
       {R"({"method":"shaw","max_distance":3})", 0, 7},
+      {R"({"method":"shaw","max_distance":2,"values":true})", 0, 5, 5},
       {R"({"method":"nope","logit_scale":[{"rule":"temperature","beta":0.1,
           "floor_scale":4,"offset":1}]})"},
   };
@@ -225,7 +227,9 @@ RC_GTEST_PROP(ExactAttentionProperties, AttentionAgrees, (uint64_t seed)) {
   for (const Method& method : methods(head_dim, heads)) {
     const auto buckets = random_numbers(method.buckets * heads, seed + 4);
     const auto key_rows = random_numbers(method.key_rows * head_dim, seed + 5);
-    const auto buckets32 = floats(buckets), key_rows32 = floats(key_rows);
+    const auto value_rows = random_numbers(method.value_rows * value_dim, seed + 6);
+    const auto buckets32 = floats(buckets), key_rows32 = floats(key_rows),
+               value_rows32 = floats(value_rows);
     ExactAttentionOptions exact;
     AttentionOptions fast;
     exact.mask = fast.mask = mask;
@@ -235,7 +239,8 @@ RC_GTEST_PROP(ExactAttentionProperties, AttentionAgrees, (uint64_t seed)) {
     fast.sinks = sinks32;
     if (method.buckets > 0) exact.buckets = {buckets, method.buckets, heads};
     if (method.key_rows > 0) exact.key_rows = {key_rows, method.key_rows, head_dim};
-    fast.learned = {.buckets = buckets32, .key_rows = key_rows32};
+    if (method.value_rows > 0) exact.value_rows = {value_rows, method.value_rows, value_dim};
+    fast.learned = {buckets32, key_rows32, value_rows32};
     if (has_segments) {
       exact.key_segments = of_keys;
       exact.query_segments = of_queries;

@@ -63,6 +63,7 @@ struct PrefixMask {
 
 /// What a query sees by its position alone.
 using Mask = std::variant<CausalMask, BidirectionalMask, WindowMask, ChunkedMask, PrefixMask>;
+constexpr std::string_view tag_key(std::type_identity<Mask>) { return "kind"; }
 
 /// The mask of `sliding_window`: the query and the size - 1 positions before it.
 constexpr WindowMask sliding_window(int64_t size) { return {size - 1, 0}; }

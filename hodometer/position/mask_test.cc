@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "hodometer/base/json-inl.h"
+
 namespace hodometer {
 namespace {
 
@@ -70,6 +72,18 @@ TEST(Mask, RefusesSizesThatShowNothing) {
   EXPECT_FALSE(check(PrefixMask{-1}, "attention").ok());
   EXPECT_TRUE(check(CausalMask(), "attention").ok());
   EXPECT_TRUE(check(PrefixMask{0}, "attention").ok());
+}
+
+TEST(Mask, HasATextForm) {
+  const auto read = [](const char* text) {
+    Mask mask;
+    const Status status = read_json(Json::parse(text), "mask", mask);
+    EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().message);
+    return mask;
+  };
+  EXPECT_TRUE(std::holds_alternative<BidirectionalMask>(read(R"({"kind":"bidirectional"})")));
+  EXPECT_EQ(std::get<WindowMask>(read(R"({"kind":"window","left":3})")).left, 3);
+  EXPECT_EQ(write_json(Mask(PrefixMask{5})).dump(), R"({"kind":"prefix","length":5})");
 }
 
 }  // namespace
