@@ -62,7 +62,7 @@ TEST(KvCacheRotation, TurnsKeysFromAnyPositionToAnyOther) {
       }
     }
   }
-  RecordProperty("worst", std::to_string(worst));
+  RecordProperty("worst_in_1e-9", static_cast<int>(worst * 1e9));
 }
 
 TEST(KvCacheRotation, TurnsKeysFromOnePlanToAnother) {
