@@ -13,6 +13,7 @@
 #include "hodometer/ops/bias_rows.h"
 #include "hodometer/ops/exact_attention.h"
 #include "hodometer/ops/exact_table.h"
+#include "hodometer/ops/kv_cache.h"
 #include "hodometer/ops/make_table.h"
 #include "hodometer/ops/rotate.h"
 #include "hodometer/plan/bias_array.h"
