@@ -159,82 +159,104 @@ class Decode {
   RunningRows running_;
 };
 
-// body(part) for the parts of keys that are read together.
-template <class Body>
-HWY_INLINE void ForParts(const KeyRange& keys, const Body& body) {
-  for (int64_t n = keys.begin; n < keys.end; n += kPartKeys) {
-    body(KeyRange{n, std::min(n + kPartKeys, keys.end)});
-  }
-}
+// The work on all blocks, whose heads lie side by side in memory.
+class DecodeTogether {
+ public:
+  DecodeTogether(std::span<const AttentionBlock> blocks, const KeyRange& keys, float* scratch,
+                 float* partials)
+      : blocks_(blocks),
+        at_(blocks.front()),
+        count_(static_cast<int64_t>(blocks.size())),
+        keys_(keys),
+        part_keys_(loaded_lanes(blocks.front()) > 0 ? kChunkKeys : kPartKeys),
+        scratch_(scratch),
+        partials_(partials) {}
 
-// Asks for rows of all blocks, in the order in which they lie in memory where
-// heads of a token lie side by side.
-void PrefetchKeys(std::span<const AttentionBlock> blocks, KeyRows AttentionBlock::*rows,
-                  int64_t AttentionBlock::*dim, const KeyRange& keys) {
-  for (int64_t n = keys.begin; n < keys.end; ++n) {
-    for (const AttentionBlock& block : blocks) {
-      PrefetchRows(block.*rows, block.*dim, n, n + 1);
+  void Run() {
+    ForBlocks([](Decode& decode, int64_t) { decode.Start(); });
+    for (int64_t n = keys_.begin; n < keys_.end; n += kChunkKeys) {
+      // All blocks are of the same tokens.
+      const KeyRange chunk = SeenKeys(blocks_.front(), {n, std::min(n + kChunkKeys, keys_.end)});
+      if (chunk.begin < chunk.end) Chunk(chunk);
+    }
+    const int64_t partial_size = attention_partial_size(blocks_.front());
+    ForBlocks([&](Decode& decode, int64_t i) {
+      decode.Write(Partial(blocks_.front(), partials_ + i * partial_size));
+    });
+  }
+
+ private:
+  // body(decode, index) for every block.
+  template <class Body>
+  HWY_INLINE void ForBlocks(const Body& body) const {
+    const int64_t scratch_size = attend_keys_scratch_size(blocks_.front());
+    for (int64_t i = 0; i < count_; ++i) {
+      Decode decode(blocks_[static_cast<size_t>(i)], at_, scratch_ + i * scratch_size);
+      body(decode, i);
     }
   }
-}
 
-void AttendKeys(std::span<const AttentionBlock> blocks, const KeyRange& keys, float* scratch,
-                float* partials) {
-  const int64_t scratch_size = attend_keys_scratch_size(blocks.front());
-  const int64_t partial_size = attention_partial_size(blocks.front());
-  const Scratch at(blocks.front());
-  const auto count = static_cast<int64_t>(blocks.size());
-  const auto for_blocks = [&](const auto& body) {
-    for (size_t i = 0; i < blocks.size(); ++i) {
-      const auto place = static_cast<int64_t>(i);
-      Decode decode(blocks[i], at, scratch + place * scratch_size);
-      body(decode, place);
+  // body(part) for the parts of a chunk that are read together.
+  template <class Body>
+  HWY_INLINE void ForParts(const KeyRange& chunk, const Body& body) const {
+    for (int64_t n = chunk.begin; n < chunk.end; n += part_keys_) {
+      body(KeyRange{n, std::min(n + part_keys_, chunk.end)});
     }
-  };
-  for_blocks([&](Decode& decode, int64_t) { decode.Start(); });
-  for (int64_t n = keys.begin; n < keys.end; n += kChunkKeys) {
-    // All blocks are of the same tokens.
-    const KeyRange chunk = SeenKeys(blocks.front(), {n, std::min(n + kChunkKeys, keys.end)});
-    if (chunk.begin >= chunk.end) continue;
-    // The next part of keys or values is on its way while one is worked on. Farther ahead was
-    // slower.
-    const auto prefetch = [&](KeyRows AttentionBlock::*rows, int64_t AttentionBlock::*dim,
-                              int64_t begin, int64_t i) {
-      const int64_t from = begin + i * kPartKeys / count;
-      PrefetchKeys(blocks, rows, dim,
-                   {from, std::min(begin + (i + 1) * kPartKeys / count, keys.end)});
-    };
-    const auto prefetch_keys = [&](int64_t begin, int64_t i) {
-      prefetch(&AttentionBlock::key, &AttentionBlock::head_dim, begin, i);
-    };
-    const auto prefetch_values = [&](int64_t begin, int64_t i) {
-      prefetch(&AttentionBlock::value, &AttentionBlock::value_dim, begin, i);
-    };
+  }
+
+  // While a part is worked on, the next one is on its way. Farther ahead was slower.
+  void Chunk(const KeyRange& chunk) const {
     ForParts(chunk, [&](const KeyRange& part) {
-      for_blocks([&](Decode& decode, int64_t i) {
+      ForBlocks([&](Decode& decode, int64_t i) {
         if (part.end < chunk.end) {
-          prefetch_keys(part.end, i);
+          PrefetchKeys(part.end, i);
         } else {
-          prefetch_values(chunk.begin, i);
+          PrefetchValues(chunk.begin, i);
         }
         decode.Scores(chunk.begin, part);
       });
     });
-    for_blocks([&](Decode& decode, int64_t) { decode.Softmax(chunk); });
+    ForBlocks([&](Decode& decode, int64_t) { decode.Softmax(chunk); });
     ForParts(chunk, [&](const KeyRange& part) {
-      for_blocks([&](Decode& decode, int64_t i) {
+      ForBlocks([&](Decode& decode, int64_t i) {
         if (part.end < chunk.end) {
-          prefetch_values(part.end, i);
+          PrefetchValues(part.end, i);
         } else {
-          prefetch_keys(chunk.end, i);
+          PrefetchKeys(chunk.end, i);
         }
         decode.Values(chunk.begin, part);
       });
     });
   }
-  for_blocks([&](Decode& decode, int64_t i) {
-    decode.Write(Partial(blocks[static_cast<size_t>(i)], partials + i * partial_size));
-  });
+
+  HWY_INLINE void PrefetchKeys(int64_t begin, int64_t block) const {
+    Prefetch(&AttentionBlock::key, blocks_.front().head_dim, begin, block);
+  }
+  HWY_INLINE void PrefetchValues(int64_t begin, int64_t block) const {
+    Prefetch(&AttentionBlock::value, blocks_.front().value_dim, begin, block);
+  }
+  // The share of one block in asking for the part that begins there, of all heads: in the order in
+  // which rows lie in memory.
+  HWY_INLINE void Prefetch(KeyRows AttentionBlock::*rows, int64_t dim, int64_t begin,
+                           int64_t block) const {
+    const int64_t end = std::min(begin + (block + 1) * part_keys_ / count_, keys_.end);
+    for (int64_t n = begin + block * part_keys_ / count_; n < end; ++n) {
+      for (const AttentionBlock& each : blocks_) PrefetchRows(each.*rows, dim, n, n + 1);
+    }
+  }
+
+  const std::span<const AttentionBlock> blocks_;
+  const Scratch at_;
+  const int64_t count_;
+  const KeyRange keys_;
+  const int64_t part_keys_;
+  float* const scratch_;
+  float* const partials_;
+};
+
+void AttendKeys(std::span<const AttentionBlock> blocks, const KeyRange& keys, float* scratch,
+                float* partials) {
+  DecodeTogether(blocks, keys, scratch, partials).Run();
 }
 
 HWY_INLINE float Power(float x) {
