@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/bench_heads.h"
 #include "cli/benchmark.h"
-#include "hodometer/kernels/convert.h"
 #include "hodometer/kernels/limits.h"
 #include "hodometer/ops/exact_table.h"
 #include "hodometer/ops/rotate.h"
@@ -29,42 +28,6 @@ Plan make_rotary_plan(PairLayout layout) {
   return make_plan({Rotary{head_dim, {}, 0, layout, base, DefaultSchedule{}}}, max_position + 1)
       .value();
 }
-
-/// Heads in memory of their own, filled with numbers of both signs.
-class Heads {
- public:
-  Heads(DType dtype, int64_t length, int64_t heads)
-      : dtype_(dtype),
-        length_(length),
-        heads_(heads),
-        bytes_(static_cast<size_t>(count() * dtype_size(dtype))) {
-    std::vector<float> values(static_cast<size_t>(count()));
-    uint32_t state = 1;
-    for (float& value : values) {
-      state = state * 1664525U + 1013904223U;
-      value = static_cast<float>(state >> 8) * 0x1p-23F - 1.0F;
-    }
-    from_float32(dtype, values.data(), bytes_.data(), count());
-  }
-
-  int64_t count() const { return length_ * heads_ * head_dim; }
-  int64_t length() const { return length_; }
-  void* data() { return bytes_.data(); }
-  HeadsView view() { return HeadsView::bshd(bytes_.data(), dtype_, 1, length_, heads_, head_dim); }
-  std::vector<float> values() const {
-    std::vector<float> result(static_cast<size_t>(count()));
-    to_float32(dtype_, bytes_.data(), result.data(), count());
-    return result;
-  }
-  DType dtype() const { return dtype_; }
-  int64_t heads() const { return heads_; }
-
- private:
-  DType dtype_;
-  int64_t length_;
-  int64_t heads_;
-  std::vector<std::byte> bytes_;
-};
 
 /// Turns one token's heads in double precision and looks whether `got` is that, to the rounding of
 /// its type.
@@ -103,7 +66,7 @@ Status check_token(const Plan& plan, const Heads& heads, const float* before, co
 Status check_rotation(const Plan& plan, DType dtype, int64_t length, int64_t num_heads) {
   const std::vector<int64_t> starts = {0, 4095, 131071, 1048575, max_position + 1 - length};
   for (const int64_t start : starts) {
-    Heads heads(dtype, length, num_heads);
+    Heads heads(dtype, length, num_heads, head_dim);
     const std::vector<float> before = heads.values();
     HODO_RETURN_IF_ERROR(rotate(plan, heads.view(), PositionView::range(start)));
     const std::vector<float> got = heads.values();
@@ -129,7 +92,7 @@ struct Case {
 /// Rotation in place beside a multiplication in place of the same buffer.
 Benchmark throughput(const Case& c) {
   const Plan plan = make_rotary_plan(c.layout);
-  auto heads = std::make_shared<Heads>(c.dtype, c.length, c.heads);
+  auto heads = std::make_shared<Heads>(c.dtype, c.length, c.heads, head_dim);
   Benchmark benchmark;
   benchmark.name = c.name;
   benchmark.unit = "GB/s";
@@ -164,7 +127,7 @@ Benchmark far_position(PairLayout layout) {
   Benchmark benchmark = throughput({fmt::format("rotate/far_position/{}", layout_name(layout)),
                                     DType::float32, layout, length, 8, 1.05});
   const Plan plan = make_rotary_plan(layout);
-  auto heads = std::make_shared<Heads>(DType::float32, length, 8);
+  auto heads = std::make_shared<Heads>(DType::float32, length, 8, head_dim);
   const auto rotate_from = [plan, heads](int64_t first) {
     return [plan, heads, first] {
       if (!rotate(plan, heads->view(), PositionView::range(first)).ok()) std::abort();

@@ -18,32 +18,39 @@ std::vector<BenchmarkTopic>& registry() {
   return list;
 }
 
-// The thread's own time: what others do on the machine is not counted.
-double thread_seconds() {
+double seconds_now(Clock clock) {
   timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  clock_gettime(clock == Clock::thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-double seconds_per_call(const std::function<void()>& body, int64_t calls) {
-  const double start = thread_seconds();
-  for (int64_t i = 0; i < calls; ++i) body();
-  return std::max(thread_seconds() - start, 1e-12) / static_cast<double>(calls);
-}
-
-// Calls that together last long enough for the clock.
-int64_t calls_for(const std::function<void()>& body, double seconds) {
-  body();  // touches memory for the first time
-  int64_t calls = 1;
-  for (double each = seconds_per_call(body, 1); calls < (int64_t{1} << 40);
-       each = seconds_per_call(body, calls)) {
-    if (each * static_cast<double>(calls) >= seconds / 4) {
-      return std::max<int64_t>(1, std::llround(seconds / each));
+// Something to time, so many calls at once that they last long enough for the clock.
+class Timed {
+ public:
+  Timed(const std::function<void()>& body, Clock clock, double seconds)
+      : body_(body), clock_(clock) {
+    body();  // touches memory for the first time
+    while (calls_ < (int64_t{1} << 40)) {
+      each_ = seconds_per_call();
+      if (each_ * static_cast<double>(calls_) >= seconds / 4) break;
+      calls_ *= 4;
     }
-    calls *= 4;
+    calls_ = std::max<int64_t>(1, std::llround(seconds / each_));
   }
-  return calls;
-}
+  double seconds_per_call() const {
+    const double start = seconds_now(clock_);
+    for (int64_t i = 0; i < calls_; ++i) body_();
+    return std::max(seconds_now(clock_) - start, 1e-12) / static_cast<double>(calls_);
+  }
+  /// What all calls take, about.
+  double seconds() const { return each_ * static_cast<double>(calls_); }
+
+ private:
+  const std::function<void()>& body_;
+  Clock clock_;
+  int64_t calls_ = 1;
+  double each_ = 0;
+};
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -90,16 +97,18 @@ Measurement measure(const Benchmark& benchmark, double seconds) {
     return result;
   }
   result.correct = true;
-  constexpr int rounds = 15;
-  const double slice = std::max(seconds / (2 * rounds), 1e-4);
-  const int64_t calls = calls_for(benchmark.run, slice);
-  const int64_t limit_calls = calls_for(benchmark.run_limit, slice);
+  constexpr int64_t most_rounds = 15, least_rounds = 3;
+  const double slice = std::max(seconds / (2 * most_rounds), 1e-4);
+  const Timed operation(benchmark.run, benchmark.clock, slice);
+  const Timed bound(benchmark.run_limit, benchmark.clock, slice);
+  const auto rounds = std::clamp<int64_t>(
+      std::llround(seconds / (operation.seconds() + bound.seconds())), least_rounds, most_rounds);
   std::vector<double> values;
   std::vector<double> limits;
   std::vector<double> ratios;
-  for (int round = 0; round < rounds; ++round) {
-    const double limit = seconds_per_call(benchmark.run_limit, limit_calls);
-    const double value = seconds_per_call(benchmark.run, calls);
+  for (int64_t round = 0; round < rounds; ++round) {
+    const double limit = bound.seconds_per_call();
+    const double value = operation.seconds_per_call();
     const bool rate = is_rate(benchmark.target_of);
     limits.push_back(rate ? benchmark.work / limit : benchmark.work * limit);
     values.push_back(rate ? benchmark.work / value : benchmark.work * value);

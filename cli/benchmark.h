@@ -20,6 +20,12 @@ enum class TargetOf : uint8_t {
   slowdown_at_most,  ///< value / limit, both times
 };
 
+/// What time is counted.
+enum class Clock : uint8_t {
+  thread,  ///< the calling thread's own: what others do on the machine does not count
+  wall,    ///< for what runs on several threads
+};
+
 /// One measurement: an operation beside the plainest thing that bounds it, on the same memory.
 struct Benchmark {
   std::string name;
@@ -28,6 +34,7 @@ struct Benchmark {
   double work = 1;         ///< units of work of one call; for rates: value = work / seconds
   double target = 0;
   TargetOf target_of = TargetOf::ratio_at_least;
+  Clock clock = Clock::thread;
   /// Whether the answer is right; an error says what is not. Runs before anything is timed.
   std::function<Status()> check;
   std::function<void()> run;
@@ -58,7 +65,7 @@ struct BenchmarkRegistration {
 /// Every registered topic, by name.
 std::vector<BenchmarkTopic> benchmark_topics();
 
-/// Checks, then times for about `seconds` of the thread's own time.
+/// Checks, then times for about `seconds`, but for three rounds at least.
 Measurement measure(const Benchmark& benchmark, double seconds);
 
 /// Processor, cores, instruction set and compiler.

@@ -17,13 +17,15 @@ Error wrong(const std::string& path, const std::string& what) {
   return {ErrorKind::bad_input, path + ": " + what};
 }
 
-Status read_level(const Json& value, const std::string& path, size_t level, NestedList& list) {
+template <class Number>
+Status read_level(const Json& value, const std::string& path, size_t level,
+                  NestedNumbers<Number>& list) {
   if (level == list.shape.size()) {
     if (!value.is_number())
       return wrong(path, fmt::format("expected a number, got {}", describe(value)));
-    const auto number = static_cast<float>(value.get<double>());
+    const auto number = static_cast<Number>(value.get<double>());
     if (!std::isfinite(number)) {
-      return wrong(path, fmt::format("{} is beyond float32", value.dump()));
+      return wrong(path, fmt::format("{} is beyond float{}", value.dump(), 8 * sizeof(Number)));
     }
     list.values.push_back(number);
     return {};
@@ -42,8 +44,13 @@ Status read_level(const Json& value, const std::string& path, size_t level, Nest
   return {};
 }
 
-Json json_level(std::span<const int64_t> shape, std::span<const float> values) {
-  if (shape.size() == 1) return number_list(values);
+Json flat_list(std::span<const float> values) { return number_list(values); }
+
+Json flat_list(std::span<const double> values) { return number_list(values, Precision::float64); }
+
+template <class Number>
+Json json_level(std::span<const int64_t> shape, std::span<const Number> values) {
+  if (shape.size() == 1) return flat_list(values);
   Json list = Json::array();
   const size_t size = values.size() / static_cast<size_t>(shape.front());
   for (int64_t i = 0; i < shape.front(); ++i) {
@@ -55,8 +62,9 @@ Json json_level(std::span<const int64_t> shape, std::span<const float> values) {
 
 }  // namespace
 
-Result<NestedList> read_nested_list(const Json& value, std::string_view name) {
-  NestedList list;
+template <class Number>
+Result<NestedNumbers<Number>> read_nested_list(const Json& value, std::string_view name) {
+  NestedNumbers<Number> list;
   std::string path(name);
   for (const Json* level = &value; level->is_array(); level = &level->front()) {
     if (level->empty()) return wrong(path, "is an empty list");
@@ -73,8 +81,14 @@ Result<NestedList> read_nested_list(const Json& value, std::string_view name) {
   return list;
 }
 
-Json nested_json(const std::vector<int64_t>& shape, const std::vector<float>& values) {
-  return json_level(shape, values);
+template <class Number>
+Json nested_json(const std::vector<int64_t>& shape, const std::vector<Number>& values) {
+  return json_level(std::span(shape), std::span(values));
 }
+
+template Result<NestedNumbers<float>> read_nested_list(const Json&, std::string_view);
+template Result<NestedNumbers<double>> read_nested_list(const Json&, std::string_view);
+template Json nested_json(const std::vector<int64_t>&, const std::vector<float>&);
+template Json nested_json(const std::vector<int64_t>&, const std::vector<double>&);
 
 }  // namespace hodometer::cli

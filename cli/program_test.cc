@@ -7,7 +7,8 @@
 namespace hodometer::cli::testing {
 namespace {
 
-const std::vector<std::string> verbs = {"apply", "bench", "completion", "inspect", "man", "table"};
+const std::vector<std::string> verbs = {"apply", "attend",  "bench", "completion",
+                                        "demo",  "inspect", "man",   "table"};
 constexpr const char* alibi = R"({"method":"alibi","num_heads":8})";
 
 TEST(Program, SaysItsVersion) {
@@ -56,6 +57,7 @@ TEST(Program, WrongCommandLinesAreUsageErrors) {
       {"table", "--spec", alibi, "--use", "nothing"},
       {"apply", "--spec", alibi},
       {"apply", "--spec", alibi, "--positions", "0", "--inverse"},
+      {"attend"},
       {"bench", "nothing"},
       {"bench", "table", "--seconds", "-1"},
       {"completion", "cmd.exe"},

@@ -112,6 +112,10 @@ TEST(NestedList, KeepsTheShape) {
   EXPECT_EQ(list->shape, (std::vector<int64_t>{3, 2, 2}));
   EXPECT_EQ(list->values.size(), 12U);
   EXPECT_EQ(nested_json(list->shape, list->values), value);
+  const auto doubles = read_nested_list<double>(Json::parse("[[0.1],[1e300]]"), "x");
+  ASSERT_TRUE(doubles.ok());
+  EXPECT_EQ(doubles->values, (std::vector<double>{0.1, 1e300}));
+  EXPECT_EQ(nested_json<double>({1, 1}, {0.1}), Json::parse("[[0.1]]"));
 }
 
 }  // namespace

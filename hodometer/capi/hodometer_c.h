@@ -190,6 +190,71 @@ hodo_status hodo_bias_rows(const hodo_plan* plan, const float* table, size_t tab
                            const int64_t* key_positions, size_t num_keys, float* bias,
                            size_t bias_size);
 
+/* ---- attention ---- */
+
+typedef enum hodo_mask_kind HODO_ENUM_TYPE {
+  HODO_MASK_CAUSAL = 0,
+  HODO_MASK_BIDIRECTIONAL = 1,
+  HODO_MASK_WINDOW = 2,  /* left positions before the query, right after it */
+  HODO_MASK_CHUNKED = 3, /* chunks of `length` positions */
+  HODO_MASK_PREFIX = 4   /* every key before `length`, and what a causal mask shows */
+} hodo_mask_kind;
+
+/* position/mask.h: Mask. Members that a kind does not name are not read. */
+typedef struct hodo_mask {
+  hodo_mask_kind kind;
+  int64_t left;
+  int64_t right;
+  int64_t length;
+} hodo_mask;
+
+/* ops/attention.h: SegmentView, [batch, length]. 0: padding. */
+typedef struct hodo_segments {
+  const int64_t* data;
+  int64_t batch;
+  int64_t length;
+  int64_t batch_stride;
+  int64_t length_stride;
+} hodo_segments;
+
+typedef enum hodo_key_state HODO_ENUM_TYPE {
+  HODO_KEYS_TURNED = 0,
+  HODO_KEYS_UNTURNED = 1
+} hodo_key_state;
+
+/* ops/attention.h: AttentionOptions. NULL pointers and sizes of 0 mean what is not there, or the
+ * default. Start from hodo_attention_defaults(). */
+typedef struct hodo_attention_options {
+  const hodo_positions* query_positions;
+  const hodo_positions* key_positions;
+  const hodo_positions* query_order;
+  const hodo_positions* key_order;
+  hodo_mask mask;
+  const hodo_segments* query_segments;
+  const hodo_segments* key_segments;
+  hodo_key_state keys;
+  const double* scale; /* NULL: 1/sqrt(head_dim) */
+  double soft_cap;     /* 0: none */
+  const float* sinks;  /* [num_heads] */
+  size_t sinks_size;
+  const float* buckets; /* [num_buckets, num_heads] */
+  size_t buckets_size;
+  const float* key_rows; /* [num_rows, head_dim] */
+  size_t key_rows_size;
+  const float* value_rows; /* [num_rows, value_dim] */
+  size_t value_rows_size;
+  float* log_sums; /* [batch, q_length, num_heads], written; NULL: not wanted */
+} hodo_attention_options;
+
+/* A causal mask and keys that are not turned yet. */
+hodo_attention_options hodo_attention_defaults(void);
+
+/* ops/attention.h: attention. q->data, k->data and v->data are only read. options NULL: the
+ * defaults. */
+hodo_status hodo_attention(const hodo_plan* plan, const hodo_heads* q, const hodo_heads* k,
+                           const hodo_heads* v, const hodo_heads* out,
+                           const hodo_attention_options* options, hodo_executor* executor);
+
 /* ---- position ids: position/position_ids.h and position/grid_ids.h ---- */
 
 /* ids is [batch, length]. */

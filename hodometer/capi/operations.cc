@@ -11,14 +11,6 @@ using namespace hodometer;
 
 namespace {
 
-Result<HeadsView> heads_of(std::string_view operation, const hodo_heads& heads) {
-  DType dtype{};
-  HODO_RETURN_IF_ERROR(capi::to_enum(operation, "dtype", heads.dtype, 3, dtype));
-  return HeadsView{heads.data,       dtype,          heads.batch,        heads.length,
-                   heads.heads,      heads.head_dim, heads.batch_stride, heads.length_stride,
-                   heads.head_stride};
-}
-
 Status role_of(std::string_view operation, hodo_role role, std::optional<HeadRole>& out) {
   hodo_role said{};
   HODO_RETURN_IF_ERROR(capi::to_enum(operation, "role", role, 3, said));
@@ -57,7 +49,7 @@ hodo_status hodo_rotate(const hodo_plan* plan, const hodo_heads* tensors, size_t
     const std::span<HeadsView> views =
         count > few_tensors ? std::span(many) : std::span(few).first(count);
     for (size_t i = 0; i < count; ++i) {
-      HODO_ASSIGN(views[i], heads_of(operation, given[i]));
+      HODO_ASSIGN(views[i], capi::heads_of(operation, given[i]));
     }
     return rotate(plan->plan, views, view, options, capi::executor_of(executor));
   });
@@ -73,8 +65,8 @@ hodo_status hodo_rotate_to(const hodo_plan* plan, const hodo_heads* from, const 
     HODO_RETURN_IF_ERROR(capi::check_given(operation, "to", to));
     HODO_ASSIGN(const PositionView view, capi::view_of(operation, positions));
     HODO_ASSIGN(const RotateOptions options, options_of(operation, direction, role));
-    HODO_ASSIGN(const HeadsView source, heads_of(operation, *from));
-    HODO_ASSIGN(const HeadsView target, heads_of(operation, *to));
+    HODO_ASSIGN(const HeadsView source, capi::heads_of(operation, *from));
+    HODO_ASSIGN(const HeadsView target, capi::heads_of(operation, *to));
     return rotate_to(plan->plan, source, target, view, options, capi::executor_of(executor));
   });
 }

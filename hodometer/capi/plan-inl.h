@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "hodometer/base/parallel.h"
+#include "hodometer/base/tensor_view.h"
 #include "hodometer/capi/guard-inl.h"
 #include "hodometer/plan/plan.h"
 #include "hodometer/position/position_view.h"
@@ -24,5 +25,13 @@ inline Executor& executor_of(hodo_executor* executor) {
 }
 
 Result<PositionView> view_of(std::string_view operation, const hodo_positions* positions);
+
+inline Result<HeadsView> heads_of(std::string_view operation, const hodo_heads& heads) {
+  DType dtype{};
+  HODO_RETURN_IF_ERROR(to_enum(operation, "dtype", heads.dtype, 3, dtype));
+  return HeadsView{heads.data,       dtype,          heads.batch,        heads.length,
+                   heads.heads,      heads.head_dim, heads.batch_stride, heads.length_stride,
+                   heads.head_stride};
+}
 
 }  // namespace hodometer::capi

@@ -70,6 +70,21 @@ float Sum(const float* data, int64_t count) {
   return sum;
 }
 
+float MultiplyAdd(int64_t count, float factor, float value) {
+  const hn::ScalableTag<float> d;
+  constexpr int kSums = 12;
+  const auto by = hn::Set(d, factor), plus = hn::Set(d, value);
+  hn::Vec<decltype(d)> sums[kSums];
+  for (int i = 0; i < kSums; ++i) sums[i] = hn::Set(d, static_cast<float>(i));
+  const int64_t at_once = kSums * static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t done = 0; done < count; done += at_once) {
+    for (int i = 0; i < kSums; ++i) sums[i] = hn::MulAdd(sums[i], by, plus);
+  }
+  auto all = sums[0];
+  for (int i = 1; i < kSums; ++i) all = hn::Add(all, sums[i]);
+  return hn::GetLane(all);
+}
+
 }  // namespace hodometer::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -79,6 +94,7 @@ namespace hodometer {
 HWY_EXPORT(ScaleInPlace);
 HWY_EXPORT(Fill);
 HWY_EXPORT(Sum);
+HWY_EXPORT(MultiplyAdd);
 
 void scale_in_place(DType dtype, void* data, int64_t count, float factor) {
   internal::honour_target_request();
@@ -93,6 +109,11 @@ void fill(float* data, int64_t count, float value) {
 float sum(const float* data, int64_t count) {
   internal::honour_target_request();
   return HWY_DYNAMIC_DISPATCH(Sum)(data, count);
+}
+
+float multiply_add(int64_t count, float factor, float value) {
+  internal::honour_target_request();
+  return HWY_DYNAMIC_DISPATCH(MultiplyAdd)(count, factor, value);
 }
 
 }  // namespace hodometer

@@ -28,5 +28,13 @@ TEST(Limits, LoopsTouchEveryElementOnce) {
   });
 }
 
+TEST(Limits, MultiplyAddsAddUp) {
+  on_every_target([] {
+    EXPECT_EQ(multiply_add(0, 1, 1), 66);  // 0 + 1 + ... + 11
+    EXPECT_GE(multiply_add(100000, 1, 1), 66 + 100000 / 64);
+    EXPECT_EQ(multiply_add(100000, 0, 2), 24);
+  });
+}
+
 }  // namespace
 }  // namespace hodometer

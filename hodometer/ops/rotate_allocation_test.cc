@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <array>
 #include <atomic>
@@ -6,23 +7,39 @@
 #include <new>
 
 #include "hodometer/ops/add_rows.h"
+#include "hodometer/ops/allocations_test.h"
 #include "hodometer/ops/make_table.h"
 #include "hodometer/ops/rotate.h"
 
 namespace {
 
-std::atomic<int64_t> allocations{0};
+std::atomic<int64_t> count{0}, live_bytes{0}, peak_bytes{0};
 
 }  // namespace
 
+namespace hodometer::testing {
+
+Allocations allocations() { return {count, live_bytes, peak_bytes}; }
+void forget_peak() { peak_bytes = live_bytes.load(); }
+
+}  // namespace hodometer::testing
+
 // Not inlined: the compiler would otherwise see malloc and delete as a pair that does not match.
 [[gnu::noinline]] void* operator new(size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
+  void* memory = std::malloc(size == 0 ? 1 : size);
+  if (memory == nullptr) throw std::bad_alloc();
+  ++count;
+  const int64_t live = live_bytes += static_cast<int64_t>(malloc_usable_size(memory));
+  for (int64_t peak = peak_bytes; live > peak;) {
+    if (peak_bytes.compare_exchange_weak(peak, live)) break;
+  }
+  return memory;
 }
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  if (memory != nullptr) live_bytes -= static_cast<int64_t>(malloc_usable_size(memory));
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
 
 namespace hodometer {
 namespace {
@@ -32,9 +49,9 @@ Plan plan_of(const char* text) { return make_plan(parse_spec(text).value(), 1).v
 template <class Call>
 int64_t allocations_of(const Call& call) {
   EXPECT_TRUE(call().ok());  // the first call chooses the instruction set
-  const int64_t before = allocations;
+  const int64_t before = testing::allocations().count;
   EXPECT_TRUE(call().ok());
-  return allocations - before;
+  return testing::allocations().count - before;
 }
 
 TEST(RotateAllocation, OneTokenTakesNoMemory) {

@@ -51,6 +51,9 @@ def outputs(hodo):
                                   json.dumps(spec)])
     yield "apply", run(hodo, ["apply", "--positions", "5", "--spec", json.dumps(SPECS[0])],
                        json.dumps({"x": [1] * 8}))
+    yield "attend", run(hodo, ["attend", "--json", "--spec", json.dumps(SPECS[4])],
+                        json.dumps({name: [[[1], [2]]] for name in "qkv"}))
+    yield "demo", run(hodo, ["demo", "--json", "order", "dog bites man", "man bites dog"])
     for config in CONFIGS:
         yield "inspect", run(hodo, ["inspect", "--json", "-"], json.dumps(config))
 
