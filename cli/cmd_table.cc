@@ -253,8 +253,8 @@ Result<std::vector<Entry>> compute(const Options& options, const ModelPositions&
   std::vector<Entry> entries;
   for (const PositionUse& use : model.uses) {
     NumbersRequest own = request;
-    // Without positions the frequencies are those of the trained length.
-    if (own.positions.empty() && !own.context_length) own.context_length = use.trained_length;
+    // Without positions the frequencies are those that inspect reports.
+    if (own.positions.empty() && !own.context_length) own.context_length = report_length(use);
     entries.push_back({&use, method_numbers(use.spec, own)});
   }
   return entries;
@@ -289,11 +289,12 @@ ExitCode run(const Options& options, Console& console) {
 Command::Action set_up(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("PATH", options->path, "A config.json or a model folder")->type_name("PATH");
-  app.add_option("--spec", options->spec, "A method as JSON, or @FILE, in place of PATH")
-      ->type_name("JSON");
-  app.add_option("--positions", options->positions,
-                 "Positions, such as 0,1,5-8 or 0-100:25; A;B;C for one list per axis")
-      ->type_name("LIST");
+  refuse_empty(
+      app.add_option("--spec", options->spec, "A method as JSON, or @FILE, in place of PATH")
+          ->type_name("JSON"));
+  refuse_empty(app.add_option("--positions", options->positions,
+                              "Positions, such as 0,1,5-8 or 0-100:25; A;B;C for one list per axis")
+                   ->type_name("LIST"));
   app.add_option("--context-length", options->context_length,
                  "Length that length-dependent schedules use; without it the largest position + 1")
       ->type_name("N");
@@ -302,8 +303,9 @@ Command::Action set_up(CLI::App& app) {
            words_of<AngleMode>());
   limit_to(app.add_option("--role", options->role, "Side of the score, for xPos"),
            {"query", "key"});
-  app.add_option("--use", options->use, "Only the use of this name, such as full_attention")
-      ->type_name("NAME");
+  refuse_empty(
+      app.add_option("--use", options->use, "Only the use of this name, such as full_attention")
+          ->type_name("NAME"));
   app.add_flag("--json", options->json, "Write JSON");
   return [options](Console& console) { return run(*options, console); };
 }

@@ -34,6 +34,12 @@ void limit_to(CLI::Option* option, const std::vector<std::string>& words) {
   });
 }
 
+void refuse_empty(CLI::Option* option) {
+  option->check([](const std::string& text) {
+    return text.empty() ? std::string("got nothing, expected a value") : std::string();
+  });
+}
+
 ExitCode report(const Console& console, std::string_view verb, const Error& error) {
   console.complain(fmt::format("hodo {}: {}", verb, error.message));
   return exit_code(error.kind);

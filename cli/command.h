@@ -42,6 +42,10 @@ std::vector<Command> commands();
 /// Lets an option take one of a few words, which help and completion show.
 void limit_to(CLI::Option* option, const std::vector<std::string>& words);
 
+/// Refuses an empty value: a shell writes one for a variable that was never set, and the option
+/// would be as good as absent.
+void refuse_empty(CLI::Option* option);
+
 /// The same for an enum that has names in text. The words are those of enum_names(Enum{}).
 template <class Enum>
 std::vector<std::string> words_of() {
