@@ -291,9 +291,9 @@ ExitCode run(const Options& options, Console& console) {
 
 Command::Action set_up(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("--spec", options->spec, "The method as JSON, or @FILE")
-      ->type_name("JSON")
-      ->required();
+  refuse_empty(app.add_option("--spec", options->spec, "The method as JSON, or @FILE")
+                   ->type_name("JSON")
+                   ->required());
   app.add_option("--positions", options->positions,
                  "Position of each token, such as 0,1,5-8; A;B;C for one list per axis")
       ->type_name("LIST")
@@ -314,9 +314,12 @@ Command::Action set_up(CLI::App& app) {
            words_of<AngleMode>());
   limit_to(app.add_option("--role", options->role, "Side of the score, needed by xPos"),
            {"query", "key"});
-  app.add_option("--context-length", options->context_length,
-                 "Length that length-dependent schedules use; without it the largest position + 1")
-      ->type_name("N");
+  limit_to_range(
+      app.add_option(
+             "--context-length", options->context_length,
+             "Length that length-dependent schedules use; without it the largest position + 1")
+          ->type_name("N"),
+      1, max_position + 1);
   app.add_flag("--json", options->json, "Write JSON, which is what this command always writes");
   return [options](Console& console) { return run(*options, console); };
 }

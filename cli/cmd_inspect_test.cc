@@ -98,7 +98,9 @@ TEST(Inspect, NamesOnlyPairsThatThereAre) {
 
 TEST(Inspect, ReadsStandardInput) {
   EXPECT_EQ(hodo({"inspect", "-"}, bert).code, 0);
-  EXPECT_EQ(hodo({"inspect", "-"}, "").code, 3);
+  const Outcome nothing = hodo({"inspect", "-"}, "");
+  EXPECT_EQ(nothing.code, 3);
+  EXPECT_TRUE(has(nothing.err, "standard input: "));
 }
 
 TEST(Inspect, RefusesWhatItDoesNotUnderstand) {

@@ -263,6 +263,9 @@ Result<std::vector<Entry>> compute(const Options& options, const ModelPositions&
 ExitCode run(const Options& options, Console& console) {
   const Result<ModelPositions> model = read_uses(options);
   if (!model.ok()) return report(console, verb, model.error());
+  for (const std::string& warning : model->warnings) {
+    console.complain(fmt::format("hodo {}: warning: {}", verb, warning));
+  }
   NumbersRequest request;
   const Result<std::vector<Entry>> entries = compute(options, *model, request);
   if (!entries.ok()) return report(console, verb, entries.error());
@@ -288,16 +291,21 @@ ExitCode run(const Options& options, Console& console) {
 
 Command::Action set_up(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("PATH", options->path, "A config.json or a model folder")->type_name("PATH");
+  refuse_empty(
+      app.add_option("PATH", options->path, "A config.json or a model folder; - is standard input")
+          ->type_name("PATH"));
   refuse_empty(
       app.add_option("--spec", options->spec, "A method as JSON, or @FILE, in place of PATH")
           ->type_name("JSON"));
   refuse_empty(app.add_option("--positions", options->positions,
                               "Positions, such as 0,1,5-8 or 0-100:25; A;B;C for one list per axis")
                    ->type_name("LIST"));
-  app.add_option("--context-length", options->context_length,
-                 "Length that length-dependent schedules use; without it the largest position + 1")
-      ->type_name("N");
+  limit_to_range(
+      app.add_option(
+             "--context-length", options->context_length,
+             "Length that length-dependent schedules use; without it the largest position + 1")
+          ->type_name("N"),
+      1, max_position + 1);
   limit_to(app.add_option("--angles", options->angles,
                           "exact, or float32 as Hugging Face computes them"),
            words_of<AngleMode>());

@@ -195,6 +195,15 @@ TEST(Table, TakesLengthsBeyondTheLastPosition) {
   EXPECT_TRUE(has(inspect.out, "beyond the last position"));
 }
 
+// Fault: the numbers of a key that was misspelt, without a word.
+TEST(Table, WarnsOfKeysThatAreNotRead) {
+  const Outcome outcome =
+      hodo({"table", "--json", "-"}, R"({"model_type":"llama","head_dim":8,"rope_tetha":500000})");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.json()["uses"].size(), 1U);
+  EXPECT_TRUE(has(outcome.err, "warning: rope_tetha"));
+}
+
 TEST(Table, IsTheSameEveryTime) {
   const std::vector<std::string> arguments = {
       "table",   "--json", "--positions",

@@ -38,6 +38,7 @@ TEST(Program, AnUnknownInstructionSetIsNamed) {
   EXPECT_EQ(outcome.out, "");
   EXPECT_TRUE(has(outcome.err, "HODO_TARGET: no instruction set \"AVX99\""));
   EXPECT_TRUE(has(outcome.err, "EMU128"));
+  EXPECT_EQ(hodo({"table", "--help"}, "", {{"HODO_TARGET", "AVX99"}}).code, 0);
 }
 
 TEST(Program, WrongCommandLinesAreUsageErrors) {
@@ -62,6 +63,13 @@ TEST(Program, WrongCommandLinesAreUsageErrors) {
       {"table", "--spec", alibi, "--use", ""},
       {"table", ""},
       {"table", "a.json", "--spec", ""},
+      {"table", "--spec", alibi, "--context-length", ""},
+      {"table", "--spec", alibi, "--context-length", "0"},
+      {"table", "--spec", alibi, "--context-length", "99999999999999999999"},
+      {"table", "--spec", "@"},
+      {"inspect", ""},
+      {"apply", "--spec", "", "--positions", "0"},
+      {"apply", "--spec", alibi, "--positions", "0", "--context-length", "1e3"},
       {"apply", "--spec", alibi, "--positions", ""},
       {"apply", "--spec", alibi, "--positions", "0", "--key-positions", ""},
       {"bench", "nothing"},
@@ -119,6 +127,7 @@ TEST(Program, SaysWhenOutputCannotBeWritten) {
   const Outcome full = shell(command + " >/dev/full");
   EXPECT_EQ(full.code, 4);
   EXPECT_TRUE(has(full.err, "No space left"));
+  EXPECT_TRUE(shell("\"$HODO\" --help >/dev/full").err.starts_with("hodo: standard output"));
   const Outcome closed = shell(command + " >&-");
   EXPECT_EQ(closed.code, 4);
   EXPECT_TRUE(has(closed.err, "standard output"));
