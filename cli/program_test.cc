@@ -57,6 +57,9 @@ TEST(Program, WrongCommandLinesAreUsageErrors) {
       {"table", "--spec", alibi, "--use", "nothing"},
       {"apply", "--spec", alibi},
       {"apply", "--spec", alibi, "--positions", "0", "--inverse"},
+      {"bench", "nothing"},
+      {"bench", "table", "--seconds", "-1"},
+      {"completion", "cmd.exe"},
       {"apply", "--spec", R"({"method":"nope"})", "--positions", "0", "--key-positions", "1"},
       // Variables of the shell that were never set.
       {"table", "--spec", alibi, "--positions", ""},
@@ -72,9 +75,6 @@ TEST(Program, WrongCommandLinesAreUsageErrors) {
       {"apply", "--spec", alibi, "--positions", "0", "--context-length", "1e3"},
       {"apply", "--spec", alibi, "--positions", ""},
       {"apply", "--spec", alibi, "--positions", "0", "--key-positions", ""},
-      {"bench", "nothing"},
-      {"bench", "table", "--seconds", "-1"},
-      {"completion", "cmd.exe"},
   };
   for (const auto& arguments : wrong) {
     const Outcome outcome = hodo(arguments);
