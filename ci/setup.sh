@@ -5,7 +5,7 @@
 packages_run=(g++ cmake ninja-build libhwy-dev libtbb-dev libfmt-dev nlohmann-json3-dev
   libcli11-dev)
 packages_test=("${packages_run[@]}" libgtest-dev librapidcheck-dev libmpfr-dev libgmp-dev
-  libbenchmark-dev pkgconf python3)
+  pkgconf python3)
 
 # The oldest clang we take is 16. Debian 12 has it beside an older plain clang; later releases have a
 # newer plain one.

@@ -89,6 +89,10 @@ Result<Call> read_call(const Options& options) {
       !std::holds_alternative<Nope>(spec.method)) {
     return Error{ErrorKind::usage, fmt::format("--inverse: {} does not rotate", method_name(spec))};
   }
+  if (!options.key_positions.empty() && !call.plan.distance_bias && !call.plan.query_table_bias) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--key-positions: {} adds no bias to scores", method_name(spec))};
+  }
   if (!options.role.empty()) {
     call.options.role = options.role == "key" ? HeadRole::key : HeadRole::query;
   }
@@ -195,7 +199,7 @@ Result<Json> with_rows(const Call& call, const Json& input) {
   HODO_ASSIGN(const Shape shape, check_shape(x, call, row.dim, false));
   NestedList rows;
   std::optional<LearnedTable> table;
-  if (!row.sinusoid || input.contains("table")) {
+  if (!row.sinusoid) {
     HODO_ASSIGN(rows, member(input, "table", "the learned rows, [rows, dim]"));
     if (rows.shape.size() != 2) return wrong_shape(rows, "table", "[rows, dim]");
     table = LearnedTable::contiguous(rows.values.data(), rows.shape[0], rows.shape[1]);
@@ -226,16 +230,12 @@ Result<Json> by_distance(const Call& call, const Of& of) {
     return Error{ErrorKind::usage, fmt::format("{} queries by {} keys: expected at most {} values",
                                                call.tokens, keys, most)};
   }
+  HODO_RETURN_IF_ERROR(check_distance_positions("--positions", call.positions));
+  HODO_RETURN_IF_ERROR(check_distance_positions("--key-positions", call.key_positions));
   Json rows = Json::array();
   for (const int64_t query : call.positions) {
     Json row = Json::array();
-    for (const int64_t key : call.key_positions) {
-      if (std::max(std::abs(query), std::abs(key)) > max_position) {
-        return Error{ErrorKind::limit, fmt::format("positions {} and {}: expected at most {}",
-                                                   query, key, max_position)};
-      }
-      row.push_back(of(query - key));
-    }
+    for (const int64_t key : call.key_positions) row.push_back(of(query - key));
     rows.push_back(std::move(row));
   }
   return rows;
@@ -263,6 +263,12 @@ Result<Json> apply(const Call& call) {
   }
   if (plan.distance_bias && !plan.distance_bias->slopes.empty()) return score_bias(call, {});
   HODO_ASSIGN(const Json input, read_input());
+  const bool learned_rows = plan.row && !plan.row->row.sinusoid;
+  if (input.contains("table") && !learned_rows) {
+    return Error{ErrorKind::bad_input,
+                 fmt::format("standard input: member \"table\": {} reads no learned rows",
+                             method_name(plan.spec))};
+  }
   if (plan.distance_bias) return learned_bias(call, input);
   return plan.row ? with_rows(call, input) : rotated(call, input);
 }
@@ -285,16 +291,16 @@ ExitCode run(const Options& options, Console& console) {
 
 Command::Action set_up(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("--spec", options->spec, "The method as JSON, or @FILE")
-      ->type_name("JSON")
-      ->required();
+  refuse_empty(app.add_option("--spec", options->spec, "The method as JSON, or @FILE")
+                   ->type_name("JSON")
+                   ->required());
   app.add_option("--positions", options->positions,
                  "Position of each token, such as 0,1,5-8; A;B;C for one list per axis")
       ->type_name("LIST")
       ->required();
-  app.add_option("--key-positions", options->key_positions,
-                 "Positions of the keys of a bias; without it those of the queries")
-      ->type_name("LIST");
+  refuse_empty(app.add_option("--key-positions", options->key_positions,
+                              "Positions of the keys of a bias; without it those of the queries")
+                   ->type_name("LIST"));
   app.add_flag("--inverse", options->inverse, "Undo the rotation");
   std::vector<std::string> dtypes;
   for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
@@ -308,9 +314,12 @@ Command::Action set_up(CLI::App& app) {
            words_of<AngleMode>());
   limit_to(app.add_option("--role", options->role, "Side of the score, needed by xPos"),
            {"query", "key"});
-  app.add_option("--context-length", options->context_length,
-                 "Length that length-dependent schedules use; without it the largest position + 1")
-      ->type_name("N");
+  limit_to_range(
+      app.add_option(
+             "--context-length", options->context_length,
+             "Length that length-dependent schedules use; without it the largest position + 1")
+          ->type_name("N"),
+      1, max_position + 1);
   app.add_flag("--json", options->json, "Write JSON, which is what this command always writes");
   return [options](Console& console) { return run(*options, console); };
 }

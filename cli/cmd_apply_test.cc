@@ -156,9 +156,37 @@ TEST(Apply, SaysWhereTheInputIsWrong) {
   EXPECT_TRUE(has(failure(R"({"x":3})"), "lists"));
 }
 
+// Fault: input that the method has no use for, dropped in silence.
+TEST(Apply, RefusesWhatTheMethodDoesNotRead) {
+  const std::string input = R"({"x":[1,2],"table":[[1,2]]})";
+  const std::string rows = R"({"method":"sinusoidal","dim":2,"layout":"halves"})";
+  const std::string t5 = R"({"method":"t5_bias","num_heads":1,"bidirectional":true})";
+  for (const std::string& spec : {rotary(2, "half_split"), rows, t5}) {
+    const Outcome outcome = apply(spec, "0", input);
+    EXPECT_EQ(outcome.code, 3) << spec;
+    EXPECT_TRUE(has(outcome.err, "\"table\""));
+  }
+  for (const std::string& spec : {rotary(2, "half_split"), rows}) {
+    const Outcome outcome = apply(spec, "0", R"({"x":[1,2]})", {"--key-positions", "0"});
+    EXPECT_EQ(outcome.code, 2) << spec;
+    EXPECT_TRUE(has(outcome.err, "--key-positions"));
+  }
+}
+
 TEST(Apply, RefusesPositionsBeyondTheLimit) {
   EXPECT_NE(apply(rotary(2, "half_split"), "2147483648", R"({"x":[1,0]})").code, 0);
   EXPECT_EQ(apply(R"({"method":"shaw","max_distance":2})", "9223372036854775807", "").code, 3);
+  // Fault: the absolute value of the smallest number, which is negative.
+  const std::string t5 = R"({"method":"t5_bias","num_heads":1,"bidirectional":true})";
+  for (const std::string& spec : {std::string(R"({"method":"shaw","max_distance":2})"), t5}) {
+    for (const char* far : {"-9223372036854775808", "-2147483648", "2147483648"}) {
+      const std::string positions = std::string("--positions=") + far;
+      const std::string keys = std::string("--key-positions=") + far;
+      EXPECT_EQ(hodo({"apply", "--spec", spec, positions, "--key-positions", "5"}).code, 3) << far;
+      EXPECT_EQ(hodo({"apply", "--spec", spec, "--positions", "5", keys}).code, 3) << far;
+      EXPECT_EQ(hodo({"table", "--spec", spec, positions}).code, 3) << far;
+    }
+  }
 }
 
 }  // namespace

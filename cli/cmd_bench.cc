@@ -11,7 +11,6 @@
 #include "cli/command.h"
 #include "cli/json_text.h"
 #include "cli/text_table.h"
-#include "hodometer/kernels/target.h"
 
 namespace hodometer::cli {
 namespace {
@@ -97,9 +96,6 @@ std::vector<Done> measure_all(const Options& options, const Console& console) {
 }
 
 ExitCode run(const Options& options, Console& console) {
-  if (const Status target = check_target_request(); !target.ok()) {
-    return report(console, verb, target.error());
-  }
   const std::vector<Done> all = measure_all(options, console);
   if (all.empty()) {
     return report(

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/inspect_text.h"
 #include "cli/json_text.h"
+#include "cli/read_file.h"
 #include "cli/spec_input.h"
 #include "hodometer/tools/inspect.h"
 
@@ -27,7 +28,7 @@ Result<ModelReport> inspect_file(const std::string& path) {
   HODO_ASSIGN(const ModelPositions model, read_model(path));
   Result<ModelReport> report = inspect(model);
   if (report.ok()) return report;
-  return Error{report.error().kind, path + ": " + report.error().message};
+  return Error{report.error().kind, input_name(path) + ": " + report.error().message};
 }
 
 std::string_view kind_name(ErrorKind kind) {
@@ -86,9 +87,10 @@ ExitCode run(const Options& options, Console& console) {
 
 Command::Action set_up(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("PATH", options->paths, "A config.json or a model folder; - is standard input")
-      ->type_name("PATH")
-      ->required();
+  refuse_empty(
+      app.add_option("PATH", options->paths, "A config.json or a model folder; - is standard input")
+          ->type_name("PATH")
+          ->required());
   app.add_flag("--json", options->json, "Write JSON");
   return [options](Console& console) { return run(*options, console); };
 }

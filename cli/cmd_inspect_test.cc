@@ -86,9 +86,21 @@ TEST(Inspect, FitsTheTerminal) {
   }
 }
 
+// Fault: lanes that are no pair of the head.
+TEST(Inspect, NamesOnlyPairsThatThereAre) {
+  const auto layout = [](const std::string& config) { return hodo({"inspect", "-"}, config).out; };
+  EXPECT_TRUE(has(layout(R"({"model_type":"gemma4_vision","head_dim":64})"),
+                  "lanes (0,16) (1,17) ... turn together"));
+  EXPECT_TRUE(has(layout(R"({"model_type":"llama","head_dim":2})"), "lanes (0,1) turn together"));
+  EXPECT_TRUE(
+      has(layout(R"({"model_type":"llama","head_dim":4})"), "lanes (0,2) (1,3) turn together"));
+}
+
 TEST(Inspect, ReadsStandardInput) {
   EXPECT_EQ(hodo({"inspect", "-"}, bert).code, 0);
-  EXPECT_EQ(hodo({"inspect", "-"}, "").code, 3);
+  const Outcome nothing = hodo({"inspect", "-"}, "");
+  EXPECT_EQ(nothing.code, 3);
+  EXPECT_TRUE(has(nothing.err, "standard input: "));
 }
 
 TEST(Inspect, RefusesWhatItDoesNotUnderstand) {

@@ -253,8 +253,8 @@ Result<std::vector<Entry>> compute(const Options& options, const ModelPositions&
   std::vector<Entry> entries;
   for (const PositionUse& use : model.uses) {
     NumbersRequest own = request;
-    // Without positions the frequencies are those of the trained length.
-    if (own.positions.empty() && !own.context_length) own.context_length = use.trained_length;
+    // Without positions the frequencies are those that inspect reports.
+    if (own.positions.empty() && !own.context_length) own.context_length = report_length(use);
     entries.push_back({&use, method_numbers(use.spec, own)});
   }
   return entries;
@@ -263,6 +263,9 @@ Result<std::vector<Entry>> compute(const Options& options, const ModelPositions&
 ExitCode run(const Options& options, Console& console) {
   const Result<ModelPositions> model = read_uses(options);
   if (!model.ok()) return report(console, verb, model.error());
+  for (const std::string& warning : model->warnings) {
+    console.complain(fmt::format("hodo {}: warning: {}", verb, warning));
+  }
   NumbersRequest request;
   const Result<std::vector<Entry>> entries = compute(options, *model, request);
   if (!entries.ok()) return report(console, verb, entries.error());
@@ -288,22 +291,29 @@ ExitCode run(const Options& options, Console& console) {
 
 Command::Action set_up(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("PATH", options->path, "A config.json or a model folder")->type_name("PATH");
-  app.add_option("--spec", options->spec, "A method as JSON, or @FILE, in place of PATH")
-      ->type_name("JSON");
-  app.add_option("--positions", options->positions,
-                 "Positions, such as 0,1,5-8 or 0-100:25; A;B;C for one list per axis")
-      ->type_name("LIST");
-  app.add_option("--context-length", options->context_length,
-                 "Length that length-dependent schedules use; without it the largest position + 1")
-      ->type_name("N");
+  refuse_empty(
+      app.add_option("PATH", options->path, "A config.json or a model folder; - is standard input")
+          ->type_name("PATH"));
+  refuse_empty(
+      app.add_option("--spec", options->spec, "A method as JSON, or @FILE, in place of PATH")
+          ->type_name("JSON"));
+  refuse_empty(app.add_option("--positions", options->positions,
+                              "Positions, such as 0,1,5-8 or 0-100:25; A;B;C for one list per axis")
+                   ->type_name("LIST"));
+  limit_to_range(
+      app.add_option(
+             "--context-length", options->context_length,
+             "Length that length-dependent schedules use; without it the largest position + 1")
+          ->type_name("N"),
+      1, max_position + 1);
   limit_to(app.add_option("--angles", options->angles,
                           "exact, or float32 as Hugging Face computes them"),
            words_of<AngleMode>());
   limit_to(app.add_option("--role", options->role, "Side of the score, for xPos"),
            {"query", "key"});
-  app.add_option("--use", options->use, "Only the use of this name, such as full_attention")
-      ->type_name("NAME");
+  refuse_empty(
+      app.add_option("--use", options->use, "Only the use of this name, such as full_attention")
+          ->type_name("NAME"));
   app.add_flag("--json", options->json, "Write JSON");
   return [options](Console& console) { return run(*options, console); };
 }

@@ -183,11 +183,35 @@ TEST(Table, TemperatureIsByPosition) {
   EXPECT_NEAR(use["logit_scale"][2].get<double>(), 1.4859812404, 1e-10);
 }
 
+// Fault: a number of a file reported as a wrong command line.
+TEST(Table, TakesLengthsBeyondTheLastPosition) {
+  const std::string config = R"({"model_type":"llama","hidden_size":64,"num_attention_heads":4,
+      "max_position_embeddings":4294967296,"rope_scaling":{"type":"dynamic","factor":2}})";
+  const Outcome table = hodo({"table", "--json", "-"}, config);
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_EQ(table.json()["uses"].at(0)["context_length"], 2147483648);
+  const Outcome inspect = hodo({"inspect", "-"}, config);
+  EXPECT_EQ(inspect.code, 0) << inspect.err;
+  EXPECT_TRUE(has(inspect.out, "beyond the last position"));
+}
+
+// Fault: the numbers of a key that was misspelt, without a word.
+TEST(Table, WarnsOfKeysThatAreNotRead) {
+  const Outcome outcome =
+      hodo({"table", "--json", "-"}, R"({"model_type":"llama","head_dim":8,"rope_tetha":500000})");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.json()["uses"].size(), 1U);
+  EXPECT_TRUE(has(outcome.err, "warning: rope_tetha"));
+}
+
 TEST(Table, IsTheSameEveryTime) {
   const std::vector<std::string> arguments = {
       "table",   "--json", "--positions",
       "0-300:7", "--spec", rotary(64, "10000", R"({"rope_type":"linear","factor":4})")};
-  EXPECT_EQ(hodo(arguments).out, hodo(arguments).out);
+  const Outcome first = hodo(arguments);
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_EQ(first.json()["uses"].at(0)["cos"].size(), 43U);
+  EXPECT_EQ(hodo(arguments).out, first.out);
 }
 
 TEST(Table, RefusesMoreNumbersThanAnyoneReads) {

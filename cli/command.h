@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,13 @@ std::vector<Command> commands();
 
 /// Lets an option take one of a few words, which help and completion show.
 void limit_to(CLI::Option* option, const std::vector<std::string>& words);
+
+/// Lets an option take the whole numbers from `least` to `most`.
+void limit_to_range(CLI::Option* option, int64_t least, int64_t most);
+
+/// Refuses an empty value: a shell writes one for a variable that was never set, and the option
+/// would be as good as absent.
+void refuse_empty(CLI::Option* option);
 
 /// The same for an enum that has names in text. The words are those of enum_names(Enum{}).
 template <class Enum>

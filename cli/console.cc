@@ -48,6 +48,27 @@ std::string_view escape_code(Style style) {
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
 
+/// Bytes of the UTF-8 character that begins here; 0 when none does, also where it is written longer
+/// than it need be.
+size_t character_size(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  const size_t size = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  if (lead > 0xf4 || size > text.size()) return 0;
+  for (size_t i = 1; i < size; ++i) {
+    if (!continues_character(text[i])) return 0;
+  }
+  if (size > 2 && ((lead == 0xe0 && text[1] < '\xa0') || (lead == 0xf0 && text[1] < '\x90')))
+    return 0;
+  return size;
+}
+
+/// U+0000 to U+001F and U+007F to U+009F: what terminals obey. U+009B begins a sequence as ESC [.
+bool is_control(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character.front());
+  if (character.size() == 1) return first < 0x20 || first == 0x7f;
+  return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
+}
+
 Status write_error() {
   // Whoever read us has seen enough; nothing is wrong.
   if (errno == EPIPE) std::_Exit(static_cast<int>(ExitCode::ok));
@@ -112,13 +133,17 @@ void Console::end_progress() const {
 
 std::string printable(std::string_view text) {
   std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      result += c == '\n' ? "\n" : fmt::format("\\x{:02x}", byte);
+  while (!text.empty()) {
+    const size_t size = character_size(text);
+    const std::string_view character = text.substr(0, std::max<size_t>(size, 1));
+    if (size > 0 && (character == "\n" || !is_control(character))) {
+      result += character;
     } else {
-      result += c;
+      for (const char c : character) {
+        result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+      }
     }
+    text.remove_prefix(character.size());
   }
   return result;
 }

@@ -57,8 +57,8 @@ class Console {
   bool error_terminal_ = false;
 };
 
-/// The text with control characters written as \x1b: what comes from a file never drives the
-/// terminal.
+/// The text with control characters, and bytes that are no character, written as \x1b: what comes
+/// from a file never drives the terminal. Lines stay apart.
 std::string printable(std::string_view text);
 
 /// How many columns a text takes, styles not counted.

@@ -30,6 +30,15 @@ std::string mask_text(const UseReport& use) {
   return use.mask_size ? fmt::format("{}, {} positions", name, grouped(*use.mask_size)) : name;
 }
 
+std::string layout_text(const PairsReport& pairs) {
+  std::string text = name_of(pairs.layout);
+  if (pairs.first_pairs.empty()) return text;
+  text += ": lanes";
+  for (const auto& [x, y] : pairs.first_pairs) text += fmt::format(" ({},{})", x, y);
+  if (pairs.num_pairs > std::ssize(pairs.first_pairs)) text += " ...";
+  return text + " turn together";
+}
+
 std::string turning_text(const PairsReport& pairs) {
   if (pairs.rotary_dim == 0) return fmt::format("none of {} lanes", pairs.head_dim);
   return fmt::format("{}-{} of {} lanes ({} pairs)", pairs.rotary_start,
@@ -78,15 +87,7 @@ class Lines {
 void add_pairs(const UseReport& use, Lines& lines) {
   if (!use.pairs) return;
   const PairsReport& pairs = *use.pairs;
-  const int64_t partner = pairs.layout == PairLayout::half_split ? pairs.num_pairs : 1;
-  std::string layout = name_of(pairs.layout);
-  if (pairs.num_pairs > 0) {
-    const int64_t step = pairs.layout == PairLayout::half_split ? 1 : 2;
-    layout += fmt::format(": lanes ({},{}) ({},{}) ... turn together", pairs.rotary_start,
-                          pairs.rotary_start + partner, pairs.rotary_start + step,
-                          pairs.rotary_start + step + partner);
-  }
-  lines.add("pair layout", layout);
+  lines.add("pair layout", layout_text(pairs));
   if (!pairs.layout_reason.empty()) lines.add("", pairs.layout_reason, Style::faint);
   lines.add("lanes that turn", turning_text(pairs));
   if (pairs.num_axes > 1) lines.add("axes", fmt::format("{} numbers per position", pairs.num_axes));

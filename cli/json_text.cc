@@ -115,10 +115,6 @@ Json number_list(std::span<const float> values) {
   return list;
 }
 
-Json number_list(std::span<const int64_t> values) {
-  return Json(std::vector<int64_t>(values.begin(), values.end()));
-}
-
 Json number_rows(std::span<const double> values, int64_t width, Precision precision) {
   Json rows = Json::array();
   const auto size = static_cast<size_t>(width);

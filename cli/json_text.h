@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "hodometer/base/json-inl.h"
 
@@ -22,7 +21,6 @@ enum class Precision : uint8_t { float32, float64 };
 /// A list of numbers. What JSON cannot say (an infinite wavelength) is null.
 Json number_list(std::span<const double> values, Precision precision);
 Json number_list(std::span<const float> values);
-Json number_list(std::span<const int64_t> values);
 
 /// Rows of a contiguous [rows, width] array.
 Json number_rows(std::span<const double> values, int64_t width, Precision precision);

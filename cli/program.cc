@@ -63,10 +63,6 @@ ExitCode run_program(int argc, const char* const* argv) {
   Console console = Console::of_this_process();
   const Program program = make_program();
   CLI::App& app = *program.app;
-  if (const Status target = check_target_request(); !target.ok()) {
-    console.complain(fmt::format("hodo: {}", target.error().message));
-    return ExitCode::usage;
-  }
   if (argc < 2) {
     console.complain(help_text(app));
     return ExitCode::usage;
@@ -83,6 +79,10 @@ ExitCode run_program(int argc, const char* const* argv) {
     return write_all(console, std::string(version.what()) + "\n");
   } catch (const CLI::ParseError& error) {
     return usage_error(console, app, error);
+  }
+  if (const Status target = check_target_request(); !target.ok()) {
+    console.complain(fmt::format("hodo: {}", target.error().message));
+    return ExitCode::usage;
   }
   const std::string verb = chosen(app).get_name();
   const ExitCode code = program.actions.at(verb)(console);

@@ -39,6 +39,7 @@ TEST(Program, AnUnknownInstructionSetIsNamed) {
   EXPECT_EQ(outcome.out, "");
   EXPECT_TRUE(has(outcome.err, "HODO_TARGET: no instruction set \"AVX99\""));
   EXPECT_TRUE(has(outcome.err, "EMU128"));
+  EXPECT_EQ(hodo({"table", "--help"}, "", {{"HODO_TARGET", "AVX99"}}).code, 0);
 }
 
 TEST(Program, WrongCommandLinesAreUsageErrors) {
@@ -61,6 +62,21 @@ TEST(Program, WrongCommandLinesAreUsageErrors) {
       {"bench", "nothing"},
       {"bench", "table", "--seconds", "-1"},
       {"completion", "cmd.exe"},
+      {"apply", "--spec", R"({"method":"nope"})", "--positions", "0", "--key-positions", "1"},
+      // Variables of the shell that were never set.
+      {"table", "--spec", alibi, "--positions", ""},
+      {"table", "--spec", alibi, "--use", ""},
+      {"table", ""},
+      {"table", "a.json", "--spec", ""},
+      {"table", "--spec", alibi, "--context-length", ""},
+      {"table", "--spec", alibi, "--context-length", "0"},
+      {"table", "--spec", alibi, "--context-length", "99999999999999999999"},
+      {"table", "--spec", "@"},
+      {"inspect", ""},
+      {"apply", "--spec", "", "--positions", "0"},
+      {"apply", "--spec", alibi, "--positions", "0", "--context-length", "1e3"},
+      {"apply", "--spec", alibi, "--positions", ""},
+      {"apply", "--spec", alibi, "--positions", "0", "--key-positions", ""},
   };
   for (const auto& arguments : wrong) {
     const Outcome outcome = hodo(arguments);
@@ -113,6 +129,7 @@ TEST(Program, SaysWhenOutputCannotBeWritten) {
   const Outcome full = shell(command + " >/dev/full");
   EXPECT_EQ(full.code, 4);
   EXPECT_TRUE(has(full.err, "No space left"));
+  EXPECT_TRUE(shell("\"$HODO\" --help >/dev/full").err.starts_with("hodo: standard output"));
   const Outcome closed = shell(command + " >&-");
   EXPECT_EQ(closed.code, 4);
   EXPECT_TRUE(has(closed.err, "standard output"));
@@ -135,12 +152,26 @@ TEST(Program, IsPlainInPipesAndColouredOnTerminals) {
   EXPECT_EQ(hodo_on_terminal(arguments, {{"TERM", "dumb"}}).out.find('\x1b'), std::string::npos);
 }
 
+// Fault: ESC, or U+009B that stands for ESC [, copied from a key, a value or the name of a file.
 TEST(Program, WhatAFileSaysNeverDrivesTheTerminal) {
   const Folder folder;
-  const std::string path = folder.file("bad.json", "{\"model_type\": \"\\u001b[31mred\"}");
-  const Outcome outcome = hodo({"inspect", path});
-  EXPECT_EQ(outcome.code, 3);
-  EXPECT_EQ(outcome.err.find('\x1b'), std::string::npos);
+  for (const std::string& control : {std::string("\x1b["), std::string("\xc2\x9b")}) {
+    const std::string escaped = control == "\x1b[" ? "\\u001b[" : "\\u009b";
+    const std::string key = "\"rope" + escaped + "31m\":1";
+    const std::string named = folder.path(control + "31m.json");
+    folder.file(control + "31m.json", R"({"model_type":"llama","head_dim":8,)" + key + "}");
+    const std::string wrong = folder.file("wrong.json", R"({"model_type":"a)" + escaped + "31m\"}");
+    for (const Outcome& outcome :
+         {hodo({"inspect", named}), hodo({"inspect", named, wrong}), hodo({"inspect", wrong}),
+          hodo({"table", wrong}), hodo({"table", "--spec", "{" + key + "}"}),
+          hodo({"table", "--spec", R"({"method":"alibi","num_heads":1})", "--use", control})}) {
+      EXPECT_NE(outcome.out + outcome.err, "");
+      EXPECT_EQ(outcome.out.find(control), std::string::npos) << escaped;
+      EXPECT_EQ(outcome.err.find(control), std::string::npos) << escaped;
+    }
+    // The key is shown, so there was something to escape.
+    EXPECT_TRUE(has(hodo({"inspect", named}).out, control == "\x1b[" ? "\\x1b" : "\\x9b"));
+  }
 }
 
 TEST(Program, CompletionScriptsKnowEveryVerbAndOption) {

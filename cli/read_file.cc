@@ -29,14 +29,13 @@ class File {
 };
 
 Error io_error(const std::string& path) {
-  return {ErrorKind::io,
-          fmt::format("{}: {}", path == "-" ? "standard input" : path, std::strerror(errno))};
+  return {ErrorKind::io, fmt::format("{}: {}", input_name(path), std::strerror(errno))};
 }
 
 Error too_large(const std::string& path, int64_t max_bytes) {
   return {ErrorKind::bad_input,
-          fmt::format("{}: more than {} MiB, which is more than such a file has",
-                      path == "-" ? "standard input" : path, max_bytes >> 20)};
+          fmt::format("{}: more than {} MiB, which is more than such a file has", input_name(path),
+                      max_bytes >> 20)};
 }
 
 }  // namespace
@@ -58,6 +57,8 @@ Result<std::string> read_file(const std::string& path, int64_t max_bytes) {
     if (static_cast<int64_t>(bytes.size()) > max_bytes) return too_large(path, max_bytes);
   }
 }
+
+std::string input_name(const std::string& path) { return path == "-" ? "standard input" : path; }
 
 std::string config_path(const std::string& path) {
   std::error_code ignored;

@@ -16,6 +16,9 @@ inline constexpr int64_t max_input_bytes = int64_t{256} << 20;
 /// what the system says; a file above `max_bytes` is refused (bad_input) without being read.
 Result<std::string> read_file(const std::string& path, int64_t max_bytes);
 
+/// What messages call a path: "standard input" for "-".
+std::string input_name(const std::string& path);
+
 /// The config.json of a model folder; any other path unchanged.
 std::string config_path(const std::string& path);
 

@@ -10,16 +10,17 @@ Result<ModelPositions> read_model(const std::string& path) {
   HODO_ASSIGN(const std::string text, read_file(file, max_config_bytes));
   Result<ModelPositions> model = from_hf_config(text);
   if (model.ok()) return model;
-  return Error{model.error().kind, file + ": " + model.error().message};
+  return Error{model.error().kind, input_name(file) + ": " + model.error().message};
 }
 
 Result<PositionSpec> read_spec(const std::string& text) {
   if (!text.starts_with('@')) return parse_spec(text);
   const std::string file = text.substr(1);
+  if (file.empty()) return Error{ErrorKind::usage, "spec: got '@', expected @FILE"};
   HODO_ASSIGN(const std::string content, read_file(file, max_config_bytes));
   Result<PositionSpec> spec = parse_spec(content);
   if (spec.ok()) return spec;
-  return Error{spec.error().kind, file + ": " + spec.error().message};
+  return Error{spec.error().kind, input_name(file) + ": " + spec.error().message};
 }
 
 }  // namespace hodometer::cli

@@ -96,6 +96,16 @@ TEST(Console, CountsAndCutsCharactersNotBytes) {
   EXPECT_EQ(cut_to_width("λλλλ", 3), "λλ…");
   EXPECT_EQ(cut_to_width("abc", 3), "abc");
   EXPECT_EQ(printable("a\x1b[2Jb\n"), "a\\x1b[2Jb\n");
+  // U+009B is ESC [ in one; U+00A0 is a space.
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m\x7f"),
+            "\\xc2\\x9b31m\\x7f");
+  EXPECT_EQ(printable("\xc2\xa0λ€😀"), "\xc2\xa0λ€😀");
+  // No characters: a byte that 8-bit terminals obey, one that is cut, ESC in three bytes.
+  EXPECT_EQ(printable("\x9b"
+                      "1m\xe2\x82"),
+            "\\x9b1m\\xe2\\x82");
+  EXPECT_EQ(printable("\xe0\x80\x9b"), "\\xe0\\x80\\x9b");
   EXPECT_EQ(exit_code(ErrorKind::limit), ExitCode::bad_input);
   EXPECT_EQ(exit_code(ErrorKind::io), ExitCode::io);
 }

@@ -1,4 +1,4 @@
-# Tests, benchmarks and examples. All are globbed: a new file in its folder is enough.
+# Tests and examples. All are globbed: a new file in its folder is enough.
 find_package(GTest REQUIRED)
 find_package(rapidcheck REQUIRED)
 list(APPEND CMAKE_MODULE_PATH ${PROJECT_SOURCE_DIR}/cmake)
@@ -47,20 +47,6 @@ if(TARGET hodo)
   endif()
   add_dependencies(faces_test hodo)
 endif()
-
-# Benchmarks check before they time, but are not tests: a loaded machine must not fail anyone.
-file(GLOB benchmarks CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmarks/*_bench.cc)
-if(benchmarks)
-  find_package(benchmark REQUIRED)
-endif()
-foreach(source IN LISTS benchmarks)
-  get_filename_component(name ${source} NAME_WE)
-  add_executable(${name} ${source})
-  set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
-  target_link_libraries(${name} PRIVATE hodometer hodometer_flags hwy::hwy TBB::tbb
-                                        fmt::fmt-header-only nlohmann_json::nlohmann_json
-                                        benchmark::benchmark)
-endforeach()
 
 # An example sees what a user sees: the library and its headers, nothing else.
 file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.c

@@ -4,6 +4,10 @@ set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hodometer)
 
 install(TARGETS hodometer EXPORT hodometer)
 if(TARGET hodo)
+  if(BUILD_SHARED_LIBS)
+    file(RELATIVE_PATH library_dir ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+    set_target_properties(hodo PROPERTIES INSTALL_RPATH "$ORIGIN/${library_dir}")
+  endif()
   install(TARGETS hodo)
 endif()
 install(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 namespace hodometer {
 
@@ -13,13 +14,13 @@ int64_t DistanceBias::num_buckets() const {
 int64_t DistanceBias::bucket(int64_t distance) const {
   const bool right = distance < 0;
   if (right && right_bucket_offset == 0) return 0;
-  const int64_t reach = right ? -distance : distance;
+  const int64_t reach = right ? -std::max(distance, -INT64_MAX) : distance;
   const auto after = std::upper_bound(bucket_starts.begin(), bucket_starts.end(), reach);
   return (after - bucket_starts.begin()) - 1 + (right ? right_bucket_offset : 0);
 }
 
 int64_t QueryTableBias::row(int64_t distance) const {
-  return std::clamp(-distance, -left, right) + left;
+  return left - std::clamp(distance, -right, left);
 }
 
 double LogitScale::at(int64_t query_position) const {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,18 @@ TEST(Action, BucketOfADistance) {
   EXPECT_EQ(bias.num_buckets(), 6);
   EXPECT_EQ(bias.bucket(-1), 4);
   EXPECT_EQ(bias.bucket(-7), 5);
+}
+
+// Fault: the negative of the smallest number, which there is none of.
+TEST(Action, DistancesAtTheEndsOfTheNumbers) {
+  const QueryTableBias table{.left = 2, .right = 3};
+  EXPECT_EQ(table.row(INT64_MIN), 5);
+  EXPECT_EQ(table.row(INT64_MAX), 0);
+  DistanceBias bias;
+  bias.bucket_starts = {0, 1, 4};
+  bias.right_bucket_offset = 3;
+  EXPECT_EQ(bias.bucket(INT64_MIN), 5);
+  EXPECT_EQ(bias.bucket(INT64_MAX), 2);
 }
 
 }  // namespace

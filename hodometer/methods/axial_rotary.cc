@@ -39,12 +39,12 @@ std::vector<Action> actions(const AxialRotary& spec, int64_t) {
   const std::vector<Real> over_all = plain_inv_freq({spec.base, spec.head_dim});
   rotation.rotary_dim = spec.head_dim;
   for (size_t i = 0; i < over_all.size(); ++i) {
-    const bool blocks = spec.axis_layout == AxisLayout::blocks;
-    const size_t axis = blocks ? i / per_axis.size() : i % 2;
-    const size_t own = blocks ? i % per_axis.size() : i / 2;
+    const bool in_turn = spec.axis_layout == AxisLayout::alternating_per_axis;
+    const size_t axis = in_turn ? i % 2 : i / per_axis.size();
+    const size_t own = in_turn ? i / 2 : i % per_axis.size();
     rotation.axis.push_back(static_cast<uint8_t>(axis));
-    rotation.inv_freq.push_back(spec.axis_layout == AxisLayout::alternating ? over_all[i]
-                                                                            : per_axis[own]);
+    rotation.inv_freq.push_back(
+        spec.axis_layout == AxisLayout::alternating ? over_all[2 * own + axis] : per_axis[own]);
   }
   return {rotation};
 }

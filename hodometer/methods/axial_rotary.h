@@ -17,7 +17,8 @@ enum class AxisLayout : uint8_t {
   /// First half of the pairs axis 0, second half axis 1, each from its own fastest frequency on.
   /// Qwen-VL, Llama 4 and DINOv3 vision towers.
   blocks,
-  /// Even pairs axis 0, odd pairs axis 1; one series of frequencies over all pairs. Pixtral.
+  /// First half of the pairs axis 0, second half axis 1; the frequencies of one series over all
+  /// pairs go to the axes in turn. Pixtral.
   alternating,
   /// Even pairs axis 0, odd pairs axis 1, each from its own fastest frequency on. MoonViT.
   alternating_per_axis,

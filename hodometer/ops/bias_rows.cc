@@ -9,17 +9,17 @@ namespace {
 
 constexpr int64_t most_values = int64_t{1} << 26;
 
-Status check_range(std::string_view name, std::span<const int64_t> positions) {
+}  // namespace
+
+Status check_distance_positions(std::string_view name, std::span<const int64_t> positions) {
   for (size_t i = 0; i < positions.size(); ++i) {
     if (positions[i] < -max_position || positions[i] > max_position) {
-      return Error{ErrorKind::limit, fmt::format("bias_rows: {}[{}] is {}: expected {} to {}", name,
-                                                 i, positions[i], -max_position, max_position)};
+      return Error{ErrorKind::limit, fmt::format("{}[{}] is {}: expected {} to {}", name, i,
+                                                 positions[i], -max_position, max_position)};
     }
   }
   return {};
 }
-
-}  // namespace
 
 Result<std::vector<float>> bias_rows(const Plan& plan, std::span<const float> table,
                                      std::span<const int64_t> query_positions,
@@ -37,8 +37,8 @@ Result<std::vector<float>> bias_rows(const Plan& plan, std::span<const float> ta
                  fmt::format("bias_rows: {} heads, {} queries, {} keys: expected at most {} values",
                              num_heads, queries, keys, most_values)};
   }
-  HODO_RETURN_IF_ERROR(check_range("query_positions", query_positions));
-  HODO_RETURN_IF_ERROR(check_range("key_positions", key_positions));
+  HODO_RETURN_IF_ERROR(check_distance_positions("bias_rows: query_positions", query_positions));
+  HODO_RETURN_IF_ERROR(check_distance_positions("bias_rows: key_positions", key_positions));
 
   HODO_RETURN_IF_ERROR(check_bias("bias_rows", *plan.distance_bias, table));
 

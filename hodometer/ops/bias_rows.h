@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "hodometer/base/result.h"
@@ -18,5 +19,9 @@ namespace hodometer {
 Result<std::vector<float>> bias_rows(const Plan& plan, std::span<const float> table,
                                      std::span<const int64_t> query_positions,
                                      std::span<const int64_t> key_positions);
+
+/// Fails unless every position lies within +-max_position, where distances are sure to be numbers.
+/// `name` begins the message.
+Status check_distance_positions(std::string_view name, std::span<const int64_t> positions);
 
 }  // namespace hodometer

@@ -14,6 +14,9 @@
 namespace hodometer {
 namespace {
 
+/// Every position that there is.
+constexpr int64_t max_length = max_position + 1;
+
 struct Waves {
   std::optional<double> shortest;
   std::optional<double> longest;
@@ -36,21 +39,19 @@ Result<MethodNumbers> numbers_at(const PositionSpec& spec, int64_t length) {
   return method_numbers(spec, request);
 }
 
-/// The length that frequencies are reported for.
-int64_t report_length(const PositionUse& use) {
-  return std::clamp<int64_t>(use.trained_length.value_or(1), 1, max_position + 1);
-}
-
 /// A schedule that looks at the length: just before it changes, and as far as the model goes (twice
-/// as far where the file does not say more).
+/// as far where the file does not say more). Lengths that no position reaches are left out.
 Status add_lengths(const PositionUse& use, PairsReport& pairs) {
   const FrequencySchedule* schedule = frequency_schedule(use.spec);
   if (schedule != nullptr) pairs.changes_beyond = changes_beyond(*schedule);
   if (!pairs.changes_beyond) return {};
   const int64_t edge = *pairs.changes_beyond;
+  if (edge > max_length) return {};
   const int64_t far =
       use.longest_input && *use.longest_input > edge ? *use.longest_input : 2 * edge;
-  for (const int64_t length : {edge, std::min(far, max_position + 1)}) {
+  std::vector<int64_t> lengths = {edge};
+  if (edge < max_length) lengths.push_back(std::min(far, max_length));
+  for (const int64_t length : lengths) {
     HODO_ASSIGN(const MethodNumbers numbers, numbers_at(use.spec, length));
     const double factor = numbers.pairs ? numbers.pairs->attention_factor : 1;
     pairs.by_length.push_back({length, factor, waves(numbers.wavelength).longest.value_or(0)});
@@ -67,6 +68,9 @@ Status add_pairs(const PositionUse& use, const MethodNumbers& numbers, UseReport
   pairs.rotary_dim = numbers.pairs->rotary_dim;
   pairs.rotary_start = numbers.pairs->rotary_start;
   pairs.num_pairs = static_cast<int64_t>(numbers.inv_freq.size());
+  const auto& lanes = numbers.pairs->lanes;
+  pairs.first_pairs.assign(lanes.begin(),
+                           lanes.begin() + std::min<ptrdiff_t>(2, std::ssize(lanes)));
   pairs.num_axes = numbers.pairs->num_axes;
   pairs.attention_factor = numbers.pairs->attention_factor;
   const Waves range = waves(numbers.wavelength);
@@ -162,12 +166,21 @@ Result<UseReport> inspect_use(const PositionUse& use) {
 
 }  // namespace
 
+int64_t report_length(const PositionUse& use) {
+  return std::clamp<int64_t>(use.trained_length.value_or(1), 1, max_length);
+}
+
 Result<ModelReport> inspect(const ModelPositions& model) {
   ModelReport report{model.model_type, model.num_layers, {}, model.warnings};
   for (const PositionUse& use : model.uses) {
     Result<UseReport> one = inspect_use(use);
     if (!one.ok()) return Error{one.error().kind, use.name + ": " + one.error().message};
     report.uses.push_back(std::move(one).value());
+    if (use.trained_length.value_or(1) > max_length) {
+      report.warnings.push_back(fmt::format(
+          "{}: the trained length {} is beyond the last position: numbers are those at length {}",
+          use.name, *use.trained_length, max_length));
+    }
   }
   return report;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -52,6 +53,7 @@ struct PairsReport {
   int64_t rotary_dim = 0;
   int64_t rotary_start = 0;
   int64_t num_pairs = 0;
+  std::vector<std::array<int64_t, 2>> first_pairs;  ///< their lanes; two at most
   int64_t num_axes = 1;
   std::optional<double> shortest_wavelength;
   std::optional<double> longest_wavelength;
@@ -69,6 +71,8 @@ struct PairsReport {
         required("rotary_dim", &PairsReport::rotary_dim, "lanes", "lanes that turn"),
         required("rotary_start", &PairsReport::rotary_start, "lanes", "first of them"),
         required("num_pairs", &PairsReport::num_pairs, "pairs", "rotary_dim / 2"),
+        required("first_pairs", &PairsReport::first_pairs, "lanes",
+                 "the two lanes of each of the first pairs, two pairs at most"),
         required("num_axes", &PairsReport::num_axes, "", "numbers that a position has"),
         optional("shortest_wavelength", &PairsReport::shortest_wavelength, "positions",
                  "of the fastest pair"),
@@ -191,6 +195,10 @@ struct ModelReport {
         required("warnings", &ModelReport::warnings, "", "what a person should look at")};
   }
 };
+
+/// The length that the numbers of a use are reported for: the trained one, or as much of it as
+/// there are positions; 1 where it is not known.
+int64_t report_length(const PositionUse& use);
 
 /// Computes the report. Errors as actions(), with the name of the use.
 Result<ModelReport> inspect(const ModelPositions& model);

@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "hodometer/plan/plan.h"
 
 namespace hodometer {
 namespace {
@@ -56,6 +60,42 @@ TEST(Inspect, ShowsASwitchOnBothSides) {
   EXPECT_NEAR(report.pairs->by_length[1].longest_wavelength,
               8 * report.pairs->by_length[0].longest_wavelength, 1e-6);
   EXPECT_NEAR(report.pairs->attention_factor, 1.1902380714, 1e-10);
+}
+
+// Fault: partners taken from the pairs of all rotations, or a second pair shown where there is one.
+TEST(Inspect, ShowsLanesThatTurnTogether) {
+  using Pairs = std::vector<std::array<int64_t, 2>>;
+  const auto first_pairs = [](const std::string& spec) {
+    return report_of(use_of(spec)).pairs->first_pairs;
+  };
+  EXPECT_EQ(first_pairs(R"({"method":"axial_rotary","head_dim":64,"layout":"half_split",
+                            "base":100,"axis_layout":"parts"})"),
+            (Pairs{{0, 16}, {1, 17}}));
+  EXPECT_EQ(first_pairs(R"({"method":"rotary","head_dim":2,"layout":"half_split","base":10000})"),
+            (Pairs{{0, 1}}));
+  EXPECT_EQ(first_pairs(R"({"method":"rotary","head_dim":12,"rotary_dim":8,"rotary_start":4,
+                            "layout":"interleaved","base":10000})"),
+            (Pairs{{4, 5}, {6, 7}}));
+}
+
+// Fault: a length from the file handed to a plan as it is, or doubled beyond 64 bits.
+TEST(Inspect, TakesLengthsBeyondTheLastPosition) {
+  for (const int64_t trained : {max_position + 1, int64_t{1} << 32, int64_t{1} << 53}) {
+    PositionUse use = use_of(R"({"method":"rotary","head_dim":8,"layout":"half_split","base":10000,
+        "schedule":{"rope_type":"dynamic","factor":2,"original_max_position_embeddings":)" +
+                             std::to_string(trained) + "}}");
+    use.trained_length = trained;
+    use.longest_input = 2 * trained;
+    const Result<ModelReport> report = inspect({"test", 1, {use}, {}});
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    const bool beyond = trained > max_position + 1;
+    EXPECT_EQ(report->uses[0].pairs->changes_beyond, trained);
+    EXPECT_EQ(report->uses[0].pairs->by_length.size(), beyond ? 0U : 1U);
+    ASSERT_EQ(report->warnings.size(), beyond ? 1U : 0U);
+    if (beyond) {
+      EXPECT_NE(report->warnings[0].find("2147483648"), std::string::npos);
+    }
+  }
 }
 
 TEST(Inspect, CountsPairsThatNeverTurn) {

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "hodometer/ops/add_rows.h"
+#include "hodometer/ops/bias_rows.h"
 #include "hodometer/ops/exact_table.h"
 #include "hodometer/ops/make_table.h"
 
@@ -158,6 +159,21 @@ Status add_row_indices(const AddRow& row, const Positions& positions, MethodNumb
   return {};
 }
 
+/// Slopes, or the row of each distance.
+Status add_biases(const Plan& plan, std::span<const int64_t> distances, MethodNumbers& numbers) {
+  if (plan.distance_bias) numbers.slopes = plan.distance_bias->slopes;
+  const bool buckets = plan.distance_bias && numbers.slopes.empty();
+  if (!buckets && !plan.query_table_bias) return {};
+  HODO_RETURN_IF_ERROR(check_distance_positions("positions", distances));
+  for (const int64_t distance : distances) {
+    if (buckets) numbers.buckets.push_back(plan.distance_bias->bucket(distance));
+    if (plan.query_table_bias) {
+      numbers.clipped_rows.push_back(plan.query_table_bias->row(distance));
+    }
+  }
+  return {};
+}
+
 void add_logit_scales(const Plan& plan, const Positions& positions, MethodNumbers& numbers) {
   bool constant = true;
   for (const LogitScale& scale : plan.logit_scales) {
@@ -209,19 +225,7 @@ Result<MethodNumbers> method_numbers(const PositionSpec& spec, const NumbersRequ
                              ? add_sinusoids(plan, positions, numbers)
                              : add_row_indices(plan.row->row, positions, numbers));
   }
-  if (plan.distance_bias) {
-    numbers.slopes = plan.distance_bias->slopes;
-    if (numbers.slopes.empty()) {
-      for (const int64_t distance : positions.first()) {
-        numbers.buckets.push_back(plan.distance_bias->bucket(distance));
-      }
-    }
-  }
-  if (plan.query_table_bias) {
-    for (const int64_t distance : positions.first()) {
-      numbers.clipped_rows.push_back(plan.query_table_bias->row(distance));
-    }
-  }
+  HODO_RETURN_IF_ERROR(add_biases(plan, positions.first(), numbers));
   add_logit_scales(plan, positions, numbers);
   const FrequencySchedule* schedule = frequency_schedule(spec);
   if (schedule != nullptr && changes_beyond(*schedule)) numbers.context_length = context_length;

@@ -60,8 +60,8 @@ struct MethodNumbers {
 };
 
 /// Computes the numbers. Exact angles give double precision; float32 angles the float32 values.
-/// Errors: as make_plan() and make_table(), a position without a row, axes that the method does not
-/// have, and more than 2^24 numbers.
+/// Errors: as make_plan() and make_table(), a position without a row, a distance to look up beyond
+/// +-max_position, axes that the method does not have, and more than 2^24 numbers.
 Result<MethodNumbers> method_numbers(const PositionSpec& spec, const NumbersRequest& request);
 
 /// The frequency schedule of a method that has one.

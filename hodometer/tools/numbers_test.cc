@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -116,6 +117,18 @@ TEST(Numbers, SaysWhatItRefuses) {
 TEST(Numbers, WavelengthIsATurn) {
   EXPECT_DOUBLE_EQ(wavelength(0.5), 4 * std::acos(-1.0));
   EXPECT_TRUE(std::isinf(wavelength(0)));
+}
+
+// Fault: distances looked up that no two positions have, and the negative of the smallest number.
+TEST(Numbers, LooksUpNoDistanceBeyondThePositions) {
+  for (const char* spec : {R"({"method":"shaw","max_distance":2})",
+                           R"({"method":"t5_bias","num_heads":1,"bidirectional":true})"}) {
+    for (const int64_t distance : {INT64_MIN, -max_position - 1, max_position + 1, INT64_MAX}) {
+      EXPECT_NE(failure_of(spec, {.positions = {{0, distance}}}).find("positions[1] is "),
+                std::string::npos);
+    }
+    EXPECT_EQ(failure_of(spec, {.positions = {{-max_position, max_position}}}), "accepted");
+  }
 }
 
 // The length is that of the last position, and not where the prompt begins.

@@ -4,7 +4,7 @@
 #
 #   check.sh static BUILD_DIR    installs the library that BUILD_DIR holds
 #   check.sh shared BUILD_DIR    builds a shared one as part of the separate project
-#                                (add_subdirectory) and installs that
+#                                (add_subdirectory) and installs that, with hodo
 set -euo pipefail
 
 kind=$1
@@ -29,8 +29,11 @@ else
   # Kept between runs, so that only the first one compiles the library; what it is optimised for
   # does not matter here.
   tree=$build_dir/consume-shared
-  cmake -G Ninja -S "$here" -B "$tree" -DHODOMETER_SOURCE="$source_dir" -DHODOMETER_INSTALL=ON \
-    -DBUILD_SHARED_LIBS=ON -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0
+  configure=(cmake -G Ninja -S "$here" -B "$tree" -DHODOMETER_SOURCE="$source_dir"
+    -DHODOMETER_INSTALL=ON -DBUILD_SHARED_LIBS=ON -DCMAKE_BUILD_TYPE=Debug
+    -DCMAKE_CXX_FLAGS_DEBUG=-O0)
+  "${configure[@]}" -UHODOMETER_CLI # nothing but the library
+  "${configure[@]}" -DHODOMETER_CLI=ON
   cmake --build "$tree"
   run_programs "$tree"
   if (cd "$tree" && ctest -N) | grep -E 'Total Tests: [1-9]'; then
@@ -39,8 +42,6 @@ else
   cmake --install "$tree" --prefix "$prefix" >"$work/install.log"
   pkg_config_flags=
   libdir=$(dirname "$(find "$prefix" -name 'libhodometer.so')")
-  # Only the loader's path is needed to run, as with any library outside the system's folders.
-  export LD_LIBRARY_PATH=$libdir
   if command -v readelf >/dev/null; then
     readelf -d "$libdir/libhodometer.so" | grep -q 'SONAME.*libhodometer\.so\.[0-9]' ||
       fail "libhodometer.so carries no versioned SONAME"
@@ -53,6 +54,16 @@ stray=$(find "$prefix/include" -name '*-inl.h' -o -name '*_test*' -o -name '*.cc
 [[ -z $stray ]] || fail "installed and should not be: $stray"
 private=$(grep -rnE '#include [<"](fmt|nlohmann|hwy|tbb|CLI)/' "$prefix/include" || true)
 [[ -z $private ]] || fail "an installed header includes a private dependency: $private"
+
+# The program finds its library wherever both were installed.
+if [[ -x $prefix/bin/hodo ]]; then
+  "$prefix/bin/hodo" --version | grep '^hodo [0-9]' || fail "the installed hodo does not start"
+elif [[ $kind == shared ]]; then
+  fail "hodo is not installed"
+fi
+
+# A program of one's own needs the loader's path, as with any library outside the system's folders.
+[[ $kind == static ]] || export LD_LIBRARY_PATH=$libdir
 
 # find_package, from a place that knows nothing of the source tree.
 mkdir "$work/project"

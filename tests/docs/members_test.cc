@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -34,6 +35,8 @@ std::string type_text(std::type_identity<int64_t>) { return "whole number"; }
 std::string type_text(std::type_identity<bool>) { return "`true` or `false`"; }
 std::string type_text(std::type_identity<std::string>) { return "string"; }
 std::string type_text(std::type_identity<FrequencySchedule>) { return "schedule"; }
+
+std::string type_text(std::type_identity<std::array<int64_t, 2>>) { return "[first, second] pair"; }
 
 template <json_internal::HasFields S>
 std::string type_text(std::type_identity<S>) {

@@ -145,7 +145,7 @@ class Document:
 
     def check_console(self, block, bin_dir, update):
         for command, start, written in reversed(split_commands(block)):
-            if not CALLS_HODO.search(command):
+            if not CALLS_HODO.search(command.replace("\\\n", " ")):
                 continue
             try:
                 printed = run(command, bin_dir)

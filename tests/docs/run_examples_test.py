@@ -82,6 +82,14 @@ class RunExamplesTest(unittest.TestCase):
             "$ hodo fail", "hodo: fail", "no such thing"))
         self.assertEqual(status, 0, report)
 
+    def test_a_pipe_may_be_broken_before_hodo(self):
+        text = self.console("$ echo a | \\", "    hodo read", "hodo: read", "a",
+                            "$ echo b; \\", "hodo c", "wrong")
+        status, report, _ = self.run_on(text)
+        self.assertEqual(status, 1)
+        self.assertIn("2 commands run", report)
+        self.assertIn("1 problems", report)
+
     def test_what_does_not_call_hodo_is_not_run(self):
         status, report, _ = self.run_on(self.console("$ ./run", "anything", "$ rm hodo", "gone"))
         self.assertEqual(status, 0)
