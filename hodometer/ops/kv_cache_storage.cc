@@ -78,6 +78,13 @@ void RowFormat::load(const std::byte* block, int64_t tokens, int64_t first, int6
   from_int8_rows(reinterpret_cast<const int8_t*>(from), scales, count, lanes, rows);
 }
 
+void RowFormat::prefetch(const std::byte* block, int64_t tokens, int64_t first, int64_t head,
+                         int64_t count) const {
+  const int64_t row_bytes = lanes * lane_bytes();
+  const std::byte* from = block + (head * tokens + first) * row_bytes;
+  for (int64_t i = 0; i < count * row_bytes; i += alignment) __builtin_prefetch(from + i, 0, 2);
+}
+
 void RowFormat::copy(const std::byte* block, int64_t tokens, int64_t from, std::byte* to_block,
                      int64_t to_tokens, int64_t to, int64_t count) const {
   const auto copy_rows = [&](int64_t from_begin, int64_t to_begin, int64_t row_bytes) {
@@ -242,16 +249,29 @@ void KvStorage::store(KvSide side, int64_t token, int64_t head, const float* row
                      slot % page_size_, head, row);
 }
 
+template <class Body>
+void KvStorage::for_each_slot_run(int64_t begin, int64_t end, const Body& body) const {
+  const int64_t* slots = slots_.data();
+  for (int64_t first = begin, next = begin; first < end; first = next) {
+    const int64_t in_page = slots[first] % page_size_;
+    do ++next;
+    while (next < end && slots[next] == slots[first] + next - first &&
+           in_page + next - first < page_size_);
+    body(pages_[static_cast<size_t>(slots[first] / page_size_)], in_page, first, next - first);
+  }
+}
+
 void KvStorage::load(KvSide side, int64_t head, int64_t begin, int64_t count, float* rows) const {
   const RowFormat& format = this->format(side);
-  const int64_t* slots = slots_.data() + begin;
-  for (int64_t i = 0, next = 0; i < count; i = next) {
-    const int64_t in_page = slots[i] % page_size_;
-    do ++next;
-    while (next < count && slots[next] == slots[i] + next - i && in_page + next - i < page_size_);
-    format.load(pages_[static_cast<size_t>(slots[i] / page_size_)].block(side), page_size_, in_page,
-                head, next - i, rows + i * format.lanes);
-  }
+  const int64_t end = begin + count;
+  for_each_slot_run(end, std::min(end + count, tokens()),
+                    [&](const Page& page, int64_t slot, int64_t, int64_t run) {
+                      format.prefetch(page.block(side), page_size_, slot, head, run);
+                    });
+  for_each_slot_run(begin, end, [&](const Page& page, int64_t slot, int64_t first, int64_t run) {
+    format.load(page.block(side), page_size_, slot, head, run,
+                rows + (first - begin) * format.lanes);
+  });
 }
 
 HeadsView KvStorage::view(KvSide side) const {
