@@ -1,17 +1,11 @@
-#include "hodometer/ops/attention.h"
-
 #include <string>
-#include <vector>
 
-#include "hodometer/capi/plan-inl.h"
+#include "hodometer/capi/attention-inl.h"
 
-using namespace hodometer;
-
+namespace hodometer {
 namespace {
 
-constexpr std::string_view operation = "hodo_attention";
-
-Result<Mask> mask_of(const hodo_mask& mask) {
+Result<Mask> mask_of(std::string_view operation, const hodo_mask& mask) {
   hodo_mask_kind kind{};
   HODO_RETURN_IF_ERROR(capi::to_enum(operation, "mask.kind", mask.kind, 5, kind));
   switch (kind) {
@@ -29,20 +23,16 @@ Result<Mask> mask_of(const hodo_mask& mask) {
   return Mask(PrefixMask{mask.length});
 }
 
-Status to_positions(const hodo_positions* from, std::optional<PositionView>& to) {
+Status to_positions(std::string_view operation, const hodo_positions* from,
+                    std::optional<PositionView>& to) {
   if (from == nullptr) return {};
   HODO_ASSIGN(const PositionView view, capi::view_of(operation, from));
   to = view;
   return {};
 }
 
-/// Contiguous copies, in the type of their own that C does not have.
-struct Segments {
-  std::vector<SegmentId> queries, keys;
-};
-
-Status copy_segments(std::string_view name, const hodo_segments* from, std::vector<SegmentId>& copy,
-                     std::optional<SegmentView>& to) {
+Status copy_segments(std::string_view operation, std::string_view name, const hodo_segments* from,
+                     std::vector<SegmentId>& copy, std::optional<SegmentView>& to) {
   if (from == nullptr) return {};
   if (from->batch < 0 || from->length < 0 ||
       (from->batch > 0 && from->length > PTRDIFF_MAX / from->batch / 8)) {
@@ -63,17 +53,24 @@ Status copy_segments(std::string_view name, const hodo_segments* from, std::vect
   return {};
 }
 
-Result<AttentionOptions> options_of(const hodo_attention_options& from, Segments& segments) {
+}  // namespace
+
+namespace capi {
+
+Result<AttentionOptions> attention_options_of(std::string_view operation,
+                                              const hodo_attention_options* given,
+                                              AttentionSegments& segments) {
+  const hodo_attention_options from = given == nullptr ? hodo_attention_defaults() : *given;
   AttentionOptions to;
-  HODO_RETURN_IF_ERROR(to_positions(from.query_positions, to.query_positions));
-  HODO_RETURN_IF_ERROR(to_positions(from.key_positions, to.key_positions));
-  HODO_RETURN_IF_ERROR(to_positions(from.query_order, to.query_order));
-  HODO_RETURN_IF_ERROR(to_positions(from.key_order, to.key_order));
-  HODO_ASSIGN(to.mask, mask_of(from.mask));
+  HODO_RETURN_IF_ERROR(to_positions(operation, from.query_positions, to.query_positions));
+  HODO_RETURN_IF_ERROR(to_positions(operation, from.key_positions, to.key_positions));
+  HODO_RETURN_IF_ERROR(to_positions(operation, from.query_order, to.query_order));
+  HODO_RETURN_IF_ERROR(to_positions(operation, from.key_order, to.key_order));
+  HODO_ASSIGN(to.mask, mask_of(operation, from.mask));
+  HODO_RETURN_IF_ERROR(copy_segments(operation, "query_segments", from.query_segments,
+                                     segments.queries, to.query_segments));
   HODO_RETURN_IF_ERROR(
-      copy_segments("query_segments", from.query_segments, segments.queries, to.query_segments));
-  HODO_RETURN_IF_ERROR(
-      copy_segments("key_segments", from.key_segments, segments.keys, to.key_segments));
+      copy_segments(operation, "key_segments", from.key_segments, segments.keys, to.key_segments));
   HODO_RETURN_IF_ERROR(capi::to_enum(operation, "keys", from.keys, 2, to.keys));
   if (from.scale != nullptr) to.scale = *from.scale;
   to.soft_cap = from.soft_cap;
@@ -89,7 +86,10 @@ Result<AttentionOptions> options_of(const hodo_attention_options& from, Segments
   return to;
 }
 
-}  // namespace
+}  // namespace capi
+}  // namespace hodometer
+
+using namespace hodometer;
 
 extern "C" {
 
@@ -103,6 +103,7 @@ hodo_status hodo_attention(const hodo_plan* plan, const hodo_heads* q, const hod
                            const hodo_heads* v, const hodo_heads* out,
                            const hodo_attention_options* options, hodo_executor* executor) {
   return capi::guard([&]() -> Status {
+    constexpr std::string_view operation = "hodo_attention";
     HODO_RETURN_IF_ERROR(capi::check_given(operation, "plan", plan));
     HODO_RETURN_IF_ERROR(capi::check_given(operation, "q", q));
     HODO_RETURN_IF_ERROR(capi::check_given(operation, "k", k));
@@ -112,10 +113,10 @@ hodo_status hodo_attention(const hodo_plan* plan, const hodo_heads* q, const hod
     HODO_ASSIGN(const HeadsView keys, capi::heads_of(operation, *k));
     HODO_ASSIGN(const HeadsView values, capi::heads_of(operation, *v));
     HODO_ASSIGN(const HeadsView result, capi::heads_of(operation, *out));
-    Segments segments;
+    capi::AttentionSegments segments;
     HODO_ASSIGN(const AttentionOptions said,
-                options_of(options == nullptr ? hodo_attention_defaults() : *options, segments));
-    return attention(plan->plan, queries, keys, values, result, said, capi::executor_of(executor));
+                capi::attention_options_of(operation, options, segments));
+    return attention(*plan->plan, queries, keys, values, result, said, capi::executor_of(executor));
   });
 }
 

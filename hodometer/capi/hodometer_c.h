@@ -255,6 +255,107 @@ hodo_status hodo_attention(const hodo_plan* plan, const hodo_heads* q, const hod
                            const hodo_heads* v, const hodo_heads* out,
                            const hodo_attention_options* options, hodo_executor* executor);
 
+/* ---- key-value cache: ops/kv_cache.h ---- */
+
+typedef enum hodo_kv_type HODO_ENUM_TYPE {
+  HODO_KV_FLOAT32 = 0,
+  HODO_KV_BFLOAT16 = 1,
+  HODO_KV_FLOAT16 = 2,
+  HODO_KV_INT8 = 3 /* with a float32 scale for each row */
+} hodo_kv_type;
+
+typedef enum hodo_kv_room HODO_ENUM_TYPE {
+  HODO_KV_GROWING = 0, /* one block that doubles */
+  HODO_KV_FIXED = 1,   /* one block */
+  HODO_KV_PAGED = 2    /* pages that come and go */
+} hodo_kv_room;
+
+/* KvCacheOptions. Start from hodo_kv_cache_defaults(). */
+typedef struct hodo_kv_cache_options {
+  int64_t num_kv_heads;
+  int64_t head_dim;
+  int64_t value_dim;
+  hodo_kv_type type;
+  hodo_kv_room room;
+  int64_t room_tokens; /* at first, at all, or in a page */
+  hodo_key_state keys;
+} hodo_kv_cache_options;
+
+/* float32, turned keys, and a block that grows from 256 tokens on. */
+hodo_kv_cache_options hodo_kv_cache_defaults(int64_t num_kv_heads, int64_t head_dim,
+                                             int64_t value_dim);
+
+/* Whether keys of such a spec can be moved: can_shift. */
+hodo_status hodo_spec_can_shift(const char* spec_json);
+
+/* The keys and values of one sequence and one layer: KvCache. Not to be changed from two threads at
+ * once. What fails changes nothing. A cache keeps what it needs of its plans, which may be freed.
+ */
+typedef struct hodo_kv_cache hodo_kv_cache;
+
+/* Free it with hodo_kv_cache_free(). */
+hodo_status hodo_kv_cache_create(const hodo_kv_cache_options* options, const hodo_plan* plan,
+                                 hodo_kv_cache** cache);
+void hodo_kv_cache_free(hodo_kv_cache* cache);
+
+/* k->data and v->data are only read. */
+hodo_status hodo_kv_cache_append(hodo_kv_cache* cache, const hodo_heads* k, const hodo_heads* v,
+                                 const hodo_positions* positions, hodo_executor* executor);
+
+/* shift_keys: of tokens [begin, end), and of those that stand at positions first to last. */
+hodo_status hodo_kv_cache_shift_tokens(hodo_kv_cache* cache, int64_t begin, int64_t end,
+                                       int64_t distance);
+hodo_status hodo_kv_cache_shift_positions(hodo_kv_cache* cache, int64_t first, int64_t last,
+                                          int64_t distance);
+/* reschedule_keys. */
+hodo_status hodo_kv_cache_reschedule(hodo_kv_cache* cache, const hodo_plan* plan);
+hodo_status hodo_kv_cache_settle(hodo_kv_cache* cache, hodo_executor* executor);
+
+/* Tokens [begin, end), in the order in which they came. */
+typedef struct hodo_token_range {
+  int64_t begin;
+  int64_t end;
+} hodo_token_range;
+
+hodo_status hodo_kv_cache_keep(hodo_kv_cache* cache, const hodo_token_range* ranges, size_t count);
+hodo_status hodo_kv_cache_drop(hodo_kv_cache* cache, int64_t begin, int64_t end);
+hodo_status hodo_kv_cache_keep_sinks_and_window(hodo_kv_cache* cache, int64_t sinks,
+                                                int64_t window);
+hodo_status hodo_kv_cache_truncate(hodo_kv_cache* cache, int64_t length);
+hodo_status hodo_kv_cache_clear(hodo_kv_cache* cache);
+
+/* Of a cache; 0 for NULL. */
+int64_t hodo_kv_cache_tokens(const hodo_kv_cache* cache);
+int64_t hodo_kv_cache_num_axes(const hodo_kv_cache* cache);
+int64_t hodo_kv_cache_next_position(const hodo_kv_cache* cache);
+int64_t hodo_kv_cache_pending(const hodo_kv_cache* cache);
+/* [tokens, num_axes], until the cache changes; NULL for NULL and for an empty cache. */
+const int64_t* hodo_kv_cache_positions(const hodo_kv_cache* cache);
+
+/* KvMemory, in bytes. */
+typedef struct hodo_kv_memory {
+  int64_t allocated;
+  int64_t used;
+  int64_t bookkeeping;
+} hodo_kv_memory;
+
+hodo_kv_memory hodo_kv_cache_memory(const hodo_kv_cache* cache);
+
+/* The memory itself, until the cache changes; to be read only. */
+hodo_status hodo_kv_cache_stored_keys(const hodo_kv_cache* cache, hodo_heads* heads);
+hodo_status hodo_kv_cache_stored_values(const hodo_kv_cache* cache, hodo_heads* heads);
+
+/* Tokens [begin, end) written to out->data. */
+hodo_status hodo_kv_cache_read_keys(const hodo_kv_cache* cache, int64_t begin, int64_t end,
+                                    const hodo_heads* out);
+hodo_status hodo_kv_cache_read_values(const hodo_kv_cache* cache, int64_t begin, int64_t end,
+                                      const hodo_heads* out);
+
+/* attention over a cache. options->key_positions must be NULL; options->keys does not count. */
+hodo_status hodo_kv_cache_attention(const hodo_plan* plan, const hodo_heads* q,
+                                    const hodo_kv_cache* cache, const hodo_heads* out,
+                                    const hodo_attention_options* options, hodo_executor* executor);
+
 /* ---- position ids: position/position_ids.h and position/grid_ids.h ---- */
 
 /* ids is [batch, length]. */

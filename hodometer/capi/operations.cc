@@ -51,7 +51,7 @@ hodo_status hodo_rotate(const hodo_plan* plan, const hodo_heads* tensors, size_t
     for (size_t i = 0; i < count; ++i) {
       HODO_ASSIGN(views[i], capi::heads_of(operation, given[i]));
     }
-    return rotate(plan->plan, views, view, options, capi::executor_of(executor));
+    return rotate(*plan->plan, views, view, options, capi::executor_of(executor));
   });
 }
 
@@ -67,7 +67,7 @@ hodo_status hodo_rotate_to(const hodo_plan* plan, const hodo_heads* from, const 
     HODO_ASSIGN(const RotateOptions options, options_of(operation, direction, role));
     HODO_ASSIGN(const HeadsView source, capi::heads_of(operation, *from));
     HODO_ASSIGN(const HeadsView target, capi::heads_of(operation, *to));
-    return rotate_to(plan->plan, source, target, view, options, capi::executor_of(executor));
+    return rotate_to(*plan->plan, source, target, view, options, capi::executor_of(executor));
   });
 }
 
@@ -86,7 +86,7 @@ hodo_status hodo_rows_add(const hodo_plan* plan, const hodo_embeddings* x,
       learned = LearnedTable{table->data, table->rows, table->dim, table->row_stride};
     }
     return add_rows(
-        plan->plan,
+        *plan->plan,
         {x->data, dtype, x->batch, x->length, x->dim, x->batch_stride, x->length_stride}, view,
         learned, capi::executor_of(executor));
   });
@@ -100,7 +100,7 @@ hodo_status hodo_table_make(const hodo_plan* plan, const hodo_positions* positio
     HODO_ASSIGN(const PositionView view, capi::view_of(operation, positions));
     std::optional<HeadRole> said;
     HODO_RETURN_IF_ERROR(role_of(operation, role, said));
-    const int64_t pairs = table_pairs(plan->plan);
+    const int64_t pairs = table_pairs(*plan->plan);
     if (length < 0 || (pairs > 0 && length > INT64_MAX / (pairs * int64_t{sizeof(float)}))) {
       return Error{ErrorKind::usage, std::string(operation) + ": length is " +
                                          std::to_string(length) + ": expected a table in memory"};
@@ -109,7 +109,7 @@ hodo_status hodo_table_make(const hodo_plan* plan, const hodo_positions* positio
     std::span<float> cosines, sines;
     HODO_RETURN_IF_ERROR(capi::to_span(operation, "cos", cos, size, cosines));
     HODO_RETURN_IF_ERROR(capi::to_span(operation, "sin", sin, size, sines));
-    return make_table(plan->plan, view, length, cosines, sines, said, capi::executor_of(executor));
+    return make_table(*plan->plan, view, length, cosines, sines, said, capi::executor_of(executor));
   });
 }
 
@@ -128,7 +128,7 @@ hodo_status hodo_bias_rows(const hodo_plan* plan, const float* table, size_t tab
         capi::to_span(operation, "query_positions", query_positions, num_queries, queries));
     HODO_RETURN_IF_ERROR(capi::to_span(operation, "key_positions", key_positions, num_keys, keys));
     HODO_RETURN_IF_ERROR(capi::to_span(operation, "bias", bias, bias_size, out));
-    HODO_ASSIGN(const std::vector<float> rows, bias_rows(plan->plan, learned, queries, keys));
+    HODO_ASSIGN(const std::vector<float> rows, bias_rows(*plan->plan, learned, queries, keys));
     if (rows.size() != bias_size) {
       return Error{ErrorKind::usage, std::string(operation) + ": bias_size is " +
                                          std::to_string(bias_size) + ": expected " +

@@ -11,7 +11,7 @@
 #include "hodometer/position/position_view.h"
 
 struct hodo_plan {
-  hodometer::Plan plan;
+  std::shared_ptr<const hodometer::Plan> plan;  ///< also of the caches that were made with it
 };
 
 struct hodo_executor {

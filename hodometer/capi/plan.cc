@@ -53,7 +53,7 @@ hodo_status hodo_plan_create(const char* spec_json, int64_t context_length, hodo
     HODO_RETURN_IF_ERROR(capi::to_enum("hodo_plan_create", "angles", angles, 2, mode));
     HODO_ASSIGN(const PositionSpec spec, parse_spec(spec_json));
     HODO_ASSIGN(Plan made, make_plan(spec, context_length, mode));
-    *plan = new hodo_plan{std::move(made)};
+    *plan = new hodo_plan{std::make_shared<const Plan>(std::move(made))};
     return {};
   });
 }
@@ -61,16 +61,16 @@ hodo_status hodo_plan_create(const char* spec_json, int64_t context_length, hodo
 void hodo_plan_free(hodo_plan* plan) { delete plan; }
 
 int64_t hodo_plan_head_dim(const hodo_plan* plan) {
-  return plan == nullptr ? 0 : plan->plan.head_dim();
+  return plan == nullptr ? 0 : plan->plan->head_dim();
 }
 int64_t hodo_plan_num_axes(const hodo_plan* plan) {
-  return plan == nullptr ? 0 : plan->plan.num_axes();
+  return plan == nullptr ? 0 : plan->plan->num_axes();
 }
 int64_t hodo_plan_table_pairs(const hodo_plan* plan) {
-  return plan == nullptr ? 0 : table_pairs(plan->plan);
+  return plan == nullptr ? 0 : table_pairs(*plan->plan);
 }
 double hodo_plan_logit_scale(const hodo_plan* plan, int64_t query_position) {
-  return plan == nullptr ? 0 : plan->plan.logit_scale_at(query_position);
+  return plan == nullptr ? 0 : plan->plan->logit_scale_at(query_position);
 }
 
 hodo_status hodo_executor_create(int32_t threads, hodo_executor** executor) {

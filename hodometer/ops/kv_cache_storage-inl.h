@@ -30,6 +30,9 @@ struct RowFormat {
   /// Rows of tokens [first, first + count) of a head, to float32.
   void load(const std::byte* block, int64_t tokens, int64_t first, int64_t head, int64_t count,
             float* rows) const;
+  /// Asks for those rows before they are loaded.
+  void prefetch(const std::byte* block, int64_t tokens, int64_t first, int64_t head,
+                int64_t count) const;
   /// Copies tokens [from, from + count) of a block to [to, to + count) of another or the same.
   void copy(const std::byte* block, int64_t tokens, int64_t from, std::byte* to_block,
             int64_t to_tokens, int64_t to, int64_t count) const;
@@ -66,7 +69,8 @@ class KvStorage {
   void keep(std::span<const TokenRange> ranges);
 
   void store(KvSide side, int64_t token, int64_t head, const float* row);
-  /// Rows [begin, begin + count) of a head, one after the other.
+  /// Rows [begin, begin + count) of a head, one after the other. Asks for the next so many, since
+  /// attention reads on from there.
   void load(KvSide side, int64_t head, int64_t begin, int64_t count, float* rows) const;
 
   /// Contiguous storage as a tensor; not of int8.
@@ -81,6 +85,9 @@ class KvStorage {
     int64_t live = 0;  ///< tokens in it
     std::byte* block(KvSide side) const { return (side == KvSide::key ? keys : values).get(); }
   };
+  /// body(page, first slot in it, first token, count) for runs of slots of tokens [begin, end).
+  template <class Body>
+  void for_each_slot_run(int64_t begin, int64_t end, const Body& body) const;
   Status check_bytes(int64_t tokens) const;
   Result<Page> make_page(int64_t tokens) const;
   Status grow(int64_t tokens);

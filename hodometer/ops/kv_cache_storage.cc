@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "hodometer/kernels/convert.h"
+#include "hodometer/kernels/int8_rows.h"
 #include "hodometer/ops/kv_cache_storage-inl.h"
 
 namespace hodometer::internal {
@@ -16,36 +15,6 @@ constexpr int64_t most_bytes = int64_t{1} << 62;
 constexpr int64_t alignment = 64;
 
 int64_t aligned(int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
-
-// Below this a row's reciprocal is beyond float32.
-constexpr float least_row = 1e-36f;
-constexpr float int8_steps = 127;
-
-/// Writes the integers of a row and returns their scale.
-float store_int8(const float* row, int64_t lanes, int8_t* to) {
-  float largest = 0;
-  bool finite = true;
-  for (int64_t i = 0; i < lanes; ++i) {
-    const float size = std::abs(row[i]);
-    finite = finite && size <= std::numeric_limits<float>::max();
-    largest = std::max(largest, size);
-  }
-  if (!finite || largest < least_row) {
-    std::fill_n(to, lanes, int8_t{0});
-    return finite ? 0 : std::numeric_limits<float>::quiet_NaN();
-  }
-  const float factor = int8_steps / largest;
-  // Adding and taking away 1.5 * 2^23 rounds to the nearest integer, ties to even.
-  constexpr float whole = 0x1.8p23f;
-  for (int64_t i = 0; i < lanes; ++i) {
-    to[i] = static_cast<int8_t>(row[i] * factor + whole - whole);
-  }
-  return largest / int8_steps;
-}
-
-void load_int8(const int8_t* from, float scale, int64_t lanes, float* row) {
-  for (int64_t i = 0; i < lanes; ++i) row[i] = scale * static_cast<float>(from[i]);
-}
 
 Error no_room(std::string text) {
   return Error{ErrorKind::limit, fmt::format("kv_cache: {}", text)};
@@ -97,7 +66,7 @@ void RowFormat::store(std::byte* block, int64_t tokens, int64_t token, int64_t h
   std::byte* to = block + index * lanes * lane_bytes();
   if (type != KvType::int8) return from_float32(dtype_of(type), row, to, lanes);
   auto* scales = reinterpret_cast<float*>(block + scales_begin(tokens));
-  scales[index] = store_int8(row, lanes, reinterpret_cast<int8_t*>(to));
+  to_int8_rows(row, 1, lanes, reinterpret_cast<int8_t*>(to), scales + index);
 }
 
 void RowFormat::load(const std::byte* block, int64_t tokens, int64_t first, int64_t head,
@@ -106,10 +75,14 @@ void RowFormat::load(const std::byte* block, int64_t tokens, int64_t first, int6
   const std::byte* from = block + index * lanes * lane_bytes();
   if (type != KvType::int8) return to_float32(dtype_of(type), from, rows, count * lanes);
   const auto* scales = reinterpret_cast<const float*>(block + scales_begin(tokens)) + index;
-  const auto* steps = reinterpret_cast<const int8_t*>(from);
-  for (int64_t i = 0; i < count; ++i) {
-    load_int8(steps + i * lanes, scales[i], lanes, rows + i * lanes);
-  }
+  from_int8_rows(reinterpret_cast<const int8_t*>(from), scales, count, lanes, rows);
+}
+
+void RowFormat::prefetch(const std::byte* block, int64_t tokens, int64_t first, int64_t head,
+                         int64_t count) const {
+  const int64_t row_bytes = lanes * lane_bytes();
+  const std::byte* from = block + (head * tokens + first) * row_bytes;
+  for (int64_t i = 0; i < count * row_bytes; i += alignment) __builtin_prefetch(from + i, 0, 2);
 }
 
 void RowFormat::copy(const std::byte* block, int64_t tokens, int64_t from, std::byte* to_block,
@@ -276,16 +249,29 @@ void KvStorage::store(KvSide side, int64_t token, int64_t head, const float* row
                      slot % page_size_, head, row);
 }
 
+template <class Body>
+void KvStorage::for_each_slot_run(int64_t begin, int64_t end, const Body& body) const {
+  const int64_t* slots = slots_.data();
+  for (int64_t first = begin, next = begin; first < end; first = next) {
+    const int64_t in_page = slots[first] % page_size_;
+    do ++next;
+    while (next < end && slots[next] == slots[first] + next - first &&
+           in_page + next - first < page_size_);
+    body(pages_[static_cast<size_t>(slots[first] / page_size_)], in_page, first, next - first);
+  }
+}
+
 void KvStorage::load(KvSide side, int64_t head, int64_t begin, int64_t count, float* rows) const {
   const RowFormat& format = this->format(side);
-  const int64_t* slots = slots_.data() + begin;
-  for (int64_t i = 0, next = 0; i < count; i = next) {
-    const int64_t in_page = slots[i] % page_size_;
-    do ++next;
-    while (next < count && slots[next] == slots[i] + next - i && in_page + next - i < page_size_);
-    format.load(pages_[static_cast<size_t>(slots[i] / page_size_)].block(side), page_size_, in_page,
-                head, next - i, rows + i * format.lanes);
-  }
+  const int64_t end = begin + count;
+  for_each_slot_run(end, std::min(end + count, tokens()),
+                    [&](const Page& page, int64_t slot, int64_t, int64_t run) {
+                      format.prefetch(page.block(side), page_size_, slot, head, run);
+                    });
+  for_each_slot_run(begin, end, [&](const Page& page, int64_t slot, int64_t first, int64_t run) {
+    format.load(page.block(side), page_size_, slot, head, run,
+                rows + (first - begin) * format.lanes);
+  });
 }
 
 HeadsView KvStorage::view(KvSide side) const {
