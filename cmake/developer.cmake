@@ -91,6 +91,8 @@ endforeach()
 add_library(header_alone OBJECT EXCLUDE_FROM_ALL ${header_sources})
 set_target_properties(header_alone PROPERTIES CXX_EXTENSIONS OFF)
 target_compile_options(header_alone PRIVATE -O0)
+target_compile_definitions(header_alone PRIVATE
+                           HODO_GOLDEN_DIR="${PROJECT_SOURCE_DIR}/tests/golden")
 target_link_libraries(header_alone PRIVATE hodometer hodometer_flags GTest::gtest)
 
 # The checks have tests like any other code.

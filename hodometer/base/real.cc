@@ -52,7 +52,7 @@ Real operator/(Real a, Real b) {
 
 Real exp(Real x) {
   if (x.to_double() == 0) return 1.0;
-  if (x.to_double() > 709.0 || x.to_double() < -709.0) return std::exp(x.to_double());
+  if (!(std::abs(x.to_double()) <= 709.0)) return std::exp(x.to_double());  // NaN, too
   // exp(x) = 2^k * exp(r / 2^9)^(2^9) with |r| <= ln2 / 2: nine terms of Taylor's series suffice.
   constexpr int squarings = 9;
   const double k = std::nearbyint(x.to_double() / ln2.to_double());

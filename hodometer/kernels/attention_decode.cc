@@ -17,9 +17,11 @@
 namespace hodometer {
 namespace {
 
-// Keys that are worked on together while the next so many are on their way. More would amortise
-// better what is done once for all of them; fewer leave memory fewer pauses.
+// Keys whose scores are worked on together.
 constexpr int64_t kChunkKeys = 32;
+// Keys whose rows are read together, of all heads in turn: where heads of a token lie side by side,
+// so many streams of memory are then read in their order, which is what the machine reads ahead.
+constexpr int64_t kPartKeys = 8;
 // Vectors and whole runs of keys may be written beyond the last score.
 constexpr int64_t kScoreStride = kChunkKeys + 16;
 
@@ -79,33 +81,51 @@ KeyRange SeenKeys(const AttentionBlock& block, const KeyRange& keys) {
 // The work on some keys, for all rows of a block.
 class Decode {
  public:
-  Decode(const AttentionBlock& block, float* scratch)
+  Decode(const AttentionBlock& block, const Scratch& at, float* scratch)
       : block_(block),
-        at_(block),
+        at_(at),
         memory_(attention_query_rows(scratch)),
         running_{memory_ + at_.maxima, memory_ + at_.sums, memory_ + at_.outputs, at_.out_stride} {}
 
   void Start() { running_.Start(at_.rows); }
 
-  // keys, of which some are seen, while `next` are asked for.
-  void Chunk(const KeyRange& keys, const KeyRange& next) {
-    float* scores = memory_ + at_.scores;
-    float* loaded = memory_ + at_.loaded;
-    WithRows(block_.key, block_.head_dim, keys, loaded,
+  // The products of keys `part` of the chunk that begins at `first`.
+  void Scores(int64_t first, const KeyRange& part) const {
+    float* scores = memory_ + at_.scores + (part.begin - first);
+    WithRows(block_.key, block_.head_dim, part, memory_ + at_.loaded,
              [&](auto lane, const auto* data, int64_t stride) {
-               Scores<decltype(lane)>(data, stride, keys, next, scores);
+               ForRows(at_.rows, [&](auto rows, int64_t row) {
+                 RowScores<rows(), decltype(lane)>(data, stride, part, row,
+                                                   scores + row * kScoreStride);
+               });
              });
+  }
+
+  // From the scores of a chunk to weights.
+  void Softmax(const KeyRange& chunk) const {
     UpdateSoftmax(block_, running_,
                   {0,
                    at_.rows,
-                   keys.begin,
-                   {0, keys.end - keys.begin},
-                   scores,
+                   chunk.begin,
+                   {0, chunk.end - chunk.begin},
+                   memory_ + at_.scores,
                    kScoreStride,
                    memory_ + at_.bias});
-    WithRows(block_.value, block_.value_dim, keys, loaded,
+  }
+
+  // The values of keys `part` of the chunk that begins at `first`, times their weights. By panels
+  // of lanes, so that each row of outputs is in registers for all keys.
+  void Values(int64_t first, const KeyRange& part) const {
+    const float* weights = memory_ + at_.scores + (part.begin - first);
+    const int64_t dim = block_.value_dim;
+    WithRows(block_.value, dim, part, memory_ + at_.loaded,
              [&](auto lane, const auto* data, int64_t stride) {
-               Values<decltype(lane)>(data, stride, keys, next, scores);
+               ForRows(at_.rows, [&](auto rows, int64_t row) {
+                 AddValues<rows(), decltype(lane)>(
+                     weights + row * kScoreStride, kScoreStride, data + part.begin * stride, stride,
+                     part.end - part.begin, 0, dim, running_.outputs + row * at_.out_stride,
+                     at_.out_stride);
+               });
              });
   }
 
@@ -120,78 +140,123 @@ class Decode {
   }
 
  private:
-  template <class Lane>
-  void Scores(const typename Lane::Memory* data, int64_t stride, const KeyRange& keys,
-              const KeyRange& next, float* scores) const {
-    ForRows(at_.rows, [&](auto rows, int64_t row) {
-      RowScores<rows(), Lane>(data, stride, keys, next, row, scores + row * kScoreStride);
-    });
-  }
-
   // A few scores beyond the last are written, too: of the last key again.
   template <int kRows, class Lane>
   HWY_INLINE void RowScores(const typename Lane::Memory* data, int64_t stride, const KeyRange& keys,
-                            const KeyRange& next, int64_t row, float* scores) const {
+                            int64_t row, float* scores) const {
     constexpr int64_t kKeys = kSums / kRows;
     const float* queries = memory_ + at_.queries + row * block_.head_dim;
-    int64_t ahead = row == 0 ? next.begin : next.end;
-    for (int64_t n = keys.begin; n < keys.end; n += kKeys, ahead += kKeys) {
+    for (int64_t n = keys.begin; n < keys.end; n += kKeys) {
       const typename Lane::Memory* rows[kKeys];
-      for (int64_t i = 0; i < kKeys; ++i) {
-        rows[i] = data + std::min(n + i, keys.end - 1) * stride;
-      }
-      PrefetchRows(block_.key, block_.head_dim, ahead, std::min(ahead + kKeys, next.end));
+      for (int64_t i = 0; i < kKeys; ++i) rows[i] = data + std::min(n + i, keys.end - 1) * stride;
       DotKeys<kRows, Lane>(queries, block_.head_dim, rows, scores + (n - keys.begin), kScoreStride);
     }
   }
 
-  // By panels of lanes, so that each row of outputs is in registers for all keys.
-  template <class Lane>
-  void Values(const typename Lane::Memory* data, int64_t stride, const KeyRange& keys,
-              KeyRange next, const float* weights) const {
-    data += keys.begin * stride;
-    const int64_t dim = block_.value_dim;
-    const int64_t share = ((keys.end - keys.begin) * kTileWidth + dim - 1) / dim;
-    for (int64_t lane = 0; lane < dim; lane += kTileWidth, next.begin += share) {
-      PrefetchRows(block_.value, dim, next.begin, std::min(next.begin + share, next.end));
-      ForRows(at_.rows, [&](auto rows, int64_t row) {
-        AddValues<rows(), Lane>(weights + row * kScoreStride, kScoreStride, data, stride,
-                                keys.end - keys.begin, lane, std::min(lane + kTileWidth, dim),
-                                running_.outputs + row * at_.out_stride, at_.out_stride);
-      });
-    }
-  }
-
   const AttentionBlock& block_;
-  const Scratch at_;
+  const Scratch& at_;
   float* const memory_;
   RunningRows running_;
 };
 
-void AttendKeys(std::span<const AttentionBlock> blocks, const KeyRange& keys, float* scratch,
-                float* partials) {
-  const int64_t scratch_size = attend_keys_scratch_size(blocks.front());
-  const int64_t partial_size = attention_partial_size(blocks.front());
-  const auto for_blocks = [&](const auto& body) {
-    for (size_t i = 0; i < blocks.size(); ++i) {
-      const auto at = static_cast<int64_t>(i);
-      Decode decode(blocks[i], scratch + at * scratch_size);
-      body(decode, at);
+// The work on all blocks, whose heads lie side by side in memory.
+class DecodeTogether {
+ public:
+  DecodeTogether(std::span<const AttentionBlock> blocks, const KeyRange& keys, float* scratch,
+                 float* partials)
+      : blocks_(blocks),
+        at_(blocks.front()),
+        count_(static_cast<int64_t>(blocks.size())),
+        keys_(keys),
+        part_keys_(loaded_lanes(blocks.front()) > 0 ? kChunkKeys : kPartKeys),
+        scratch_(scratch),
+        partials_(partials) {}
+
+  void Run() {
+    ForBlocks([](Decode& decode, int64_t) { decode.Start(); });
+    for (int64_t n = keys_.begin; n < keys_.end; n += kChunkKeys) {
+      // All blocks are of the same tokens.
+      const KeyRange chunk = SeenKeys(blocks_.front(), {n, std::min(n + kChunkKeys, keys_.end)});
+      if (chunk.begin < chunk.end) Chunk(chunk);
     }
-  };
-  for_blocks([&](Decode& decode, int64_t) { decode.Start(); });
-  for (int64_t n = keys.begin; n < keys.end; n += kChunkKeys) {
-    const KeyRange chunk{n, std::min(n + kChunkKeys, keys.end)};
-    const KeyRange next{chunk.end, std::min(chunk.end + kChunkKeys, keys.end)};
-    for_blocks([&](Decode& decode, int64_t i) {
-      const AttentionBlock& block = blocks[static_cast<size_t>(i)];
-      const KeyRange seen = SeenKeys(block, chunk);
-      if (seen.begin < seen.end) decode.Chunk(seen, SeenKeys(block, next));
+    const int64_t partial_size = attention_partial_size(blocks_.front());
+    ForBlocks([&](Decode& decode, int64_t i) {
+      decode.Write(Partial(blocks_.front(), partials_ + i * partial_size));
     });
   }
-  for_blocks([&](Decode& decode, int64_t i) {
-    decode.Write(Partial(blocks[static_cast<size_t>(i)], partials + i * partial_size));
-  });
+
+ private:
+  // body(decode, index) for every block.
+  template <class Body>
+  HWY_INLINE void ForBlocks(const Body& body) const {
+    const int64_t scratch_size = attend_keys_scratch_size(blocks_.front());
+    for (int64_t i = 0; i < count_; ++i) {
+      Decode decode(blocks_[static_cast<size_t>(i)], at_, scratch_ + i * scratch_size);
+      body(decode, i);
+    }
+  }
+
+  // body(part) for the parts of a chunk that are read together.
+  template <class Body>
+  HWY_INLINE void ForParts(const KeyRange& chunk, const Body& body) const {
+    for (int64_t n = chunk.begin; n < chunk.end; n += part_keys_) {
+      body(KeyRange{n, std::min(n + part_keys_, chunk.end)});
+    }
+  }
+
+  // While a part is worked on, the next one is on its way. Farther ahead was slower.
+  void Chunk(const KeyRange& chunk) const {
+    ForParts(chunk, [&](const KeyRange& part) {
+      ForBlocks([&](Decode& decode, int64_t i) {
+        if (part.end < chunk.end) {
+          PrefetchKeys(part.end, i);
+        } else {
+          PrefetchValues(chunk.begin, i);
+        }
+        decode.Scores(chunk.begin, part);
+      });
+    });
+    ForBlocks([&](Decode& decode, int64_t) { decode.Softmax(chunk); });
+    ForParts(chunk, [&](const KeyRange& part) {
+      ForBlocks([&](Decode& decode, int64_t i) {
+        if (part.end < chunk.end) {
+          PrefetchValues(part.end, i);
+        } else {
+          PrefetchKeys(chunk.end, i);
+        }
+        decode.Values(chunk.begin, part);
+      });
+    });
+  }
+
+  HWY_INLINE void PrefetchKeys(int64_t begin, int64_t block) const {
+    Prefetch(&AttentionBlock::key, blocks_.front().head_dim, begin, block);
+  }
+  HWY_INLINE void PrefetchValues(int64_t begin, int64_t block) const {
+    Prefetch(&AttentionBlock::value, blocks_.front().value_dim, begin, block);
+  }
+  // The share of one block in asking for the part that begins there, of all heads: in the order in
+  // which rows lie in memory.
+  HWY_INLINE void Prefetch(KeyRows AttentionBlock::*rows, int64_t dim, int64_t begin,
+                           int64_t block) const {
+    const int64_t end = std::min(begin + (block + 1) * part_keys_ / count_, keys_.end);
+    for (int64_t n = begin + block * part_keys_ / count_; n < end; ++n) {
+      for (const AttentionBlock& each : blocks_) PrefetchRows(each.*rows, dim, n, n + 1);
+    }
+  }
+
+  const std::span<const AttentionBlock> blocks_;
+  const Scratch at_;
+  const int64_t count_;
+  const KeyRange keys_;
+  const int64_t part_keys_;
+  float* const scratch_;
+  float* const partials_;
+};
+
+void AttendKeys(std::span<const AttentionBlock> blocks, const KeyRange& keys, float* scratch,
+                float* partials) {
+  DecodeTogether(blocks, keys, scratch, partials).Run();
 }
 
 HWY_INLINE float Power(float x) {

@@ -20,7 +20,8 @@ int64_t attention_partial_size(const AttentionBlock& block);
 
 /// The part of attend() that belongs to the keys in `keys`; sinks, the output and its logarithm are
 /// not touched. Blocks of several heads whose keys lie side by side in memory should be given
-/// together: they are worked on in turns. All have the same shape. Block i has its scratch memory,
+/// together: they are worked on in turns. All have the same shape and
+/// ranges. Block i has its scratch memory,
 /// into which load_queries() has put its queries, at scratch + i * attend_keys_scratch_size() and
 /// its partial result at partials + i * attention_partial_size(). Where a bias is filled by tile,
 /// all rows of a block are one tile. Errors as attend(). Never allocates.

@@ -155,9 +155,10 @@ class DecodeRun {
 void internal::run_attention(const AttentionCall& call, Executor& executor) {
   if (call.q.batch == 0 || call.q.length == 0 || call.q.heads == 0) return;
   AttentionParts parts(call);
-  // Up to so many rows share a key, reading keys where they lie is faster than packing them.
-  constexpr int64_t most_rows = 16;
-  if (call.q.length * parts.group() <= most_rows) {
+  // Where few rows share a key, reading keys where they lie is faster than packing them; and few
+  // tokens are too few tasks unless their keys are parted.
+  constexpr int64_t few_rows = 16, few_tokens = 2;
+  if (call.q.length <= few_tokens || call.q.length * parts.group() <= few_rows) {
     DecodeRun(parts).run(executor);
   } else {
     attend_blocks(parts, executor);

@@ -67,6 +67,13 @@ TEST(Attention, EveryMethodFarFromZeroMatchesTheReference) {
   }
 }
 
+TEST(Attention, ManyHeadsShareOneKeyHeadOverManyParts) {
+  for (const int64_t queries : {1, 2, 3}) {
+    expect_methods_right({queries, 5000, 40, 1, 16, 8}, mask_cases[0], 0);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST(Attention, EveryTypeCostsItsRoundingOnly) {
   const std::vector<DType> types{DType::float32, DType::bfloat16, DType::float16};
   for (const DType query : types) {
