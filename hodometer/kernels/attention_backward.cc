@@ -180,7 +180,9 @@ class Backward {
     float* queries = memory_ + at_.queries;
     std::fill(queries + at_.rows * attention_.head_dim,
               queries + at_.padded_rows * attention_.head_dim, 0.0f);
-    std::fill_n(memory_ + at_.query_gradients, at_.padded_rows * at_.key_lanes, 0.0f);
+    if (block_.query_gradient.data != nullptr) {
+      std::fill_n(memory_ + at_.query_gradients, at_.padded_rows * at_.key_lanes, 0.0f);
+    }
     const int64_t first = block_.keys.begin / kTileKeys * kTileKeys;
     for (int64_t tile = first; tile < block_.keys.end; tile += kTileKeys) {
       const KeyRange keys = Seen(0, attention_.tokens, tile);

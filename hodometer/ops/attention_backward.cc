@@ -27,7 +27,8 @@ using internal::LearnedSums;
 using internal::QueryBlock;
 
 constexpr std::string_view operation = "attention_backward";
-/// Keys whose gradients a task sums at once: two tiles of the kernel.
+/// Keys whose gradients a task sums at once: tiles of the kernel. More would save some loading of
+/// queries and cost each thread memory.
 constexpr int64_t chunk_keys = 384;
 /// Numbers of partial sums of learned gradients, 16 MiB.
 constexpr size_t most_partial_sums = size_t{1} << 21;
@@ -306,7 +307,7 @@ class Backward {
     const int64_t tokens = internal::wave_tokens(std::max(call_.q.length, call_.k.length));
     const auto for_parts = [&](const HeadsView& to, const auto& body) {
       if (to.data == nullptr) return;
-      constexpr int64_t together = 32;
+      constexpr int64_t together = 8;
       const int64_t parts = parts_of(to.length, together);
       const auto task = [&](int64_t index) {
         const int64_t first = index % parts * together;

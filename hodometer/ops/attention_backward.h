@@ -30,9 +30,10 @@ struct AttentionGradients {
 /// Arithmetic is float32 with one rounding on store; scores are made again in tiles, and nothing of
 /// size q_length x k_length is made. Where the gradients of q, k and v are all float32 and nothing
 /// is learned, they are summed where they are wanted, in 5 products of matrices; else queries and
-/// keys take turns with 7 products, and no gradient is held twice. Working memory is about 1.5 MiB
-/// per thread, and 16 MiB at most for sums of learned gradients. Queries that see no key have zero
-/// gradients, and so have keys that no query sees. Results do not depend on the executor.
+/// keys take turns with 7 products, and no gradient is held twice. Working memory is below 2 MiB
+/// per thread for heads of 128 lanes, and 16 MiB at most for sums of learned gradients. Queries
+/// that see no key have zero gradients, and so have keys that no query sees. Results do not depend
+/// on the executor.
 ///
 /// Source: FlashAttention-2, arXiv:2307.08691, algorithm 2, in an order of sums that is fixed.
 ///

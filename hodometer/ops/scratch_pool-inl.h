@@ -22,7 +22,11 @@ class ScratchPool {
         free_.pop_back();
       }
     }
-    if (buffer.size() < static_cast<size_t>(size)) buffer.resize(static_cast<size_t>(size));
+    if (buffer.size() < static_cast<size_t>(size)) {
+      // One that grows would keep the old numbers meanwhile, and take twice their room.
+      buffer = std::vector<float>();
+      buffer.resize(static_cast<size_t>(size));
+    }
     return buffer;
   }
   void give_back(std::vector<float> buffer) {
