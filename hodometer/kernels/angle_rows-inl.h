@@ -107,7 +107,7 @@ class RowMaker {
         begin_(begin),
         count_(count),
         padded_((count + kLanes - 1) / kLanes * kLanes),
-        sign_(direction == Direction::inverse ? ~uint64_t{0} : 1),
+        sign_(direction == Direction::forward ? 1 : ~uint64_t{0}),
         exact_(std::get_if<ExactAngles>(&rows.angles)),
         fractional_(std::get_if<FractionalList>(&rows.positions) != nullptr) {
     if (exact_ == nullptr) return;

@@ -43,10 +43,10 @@ struct FractionalList {
   int64_t axis_stride = 0;
 };
 
-/// Inverse turns by the negated angle. Magnitude and decay multiply in both: the caller passes
-/// their reciprocals when it wants the inverse of the whole map, and the same values when it wants
-/// the transpose (the gradient).
-enum class Direction : uint8_t { forward, inverse };
+/// Inverse and transpose turn by the negated angle. Magnitude and decay multiply in all three: the
+/// caller passes their reciprocals for the inverse of the whole map, and the same values for its
+/// transpose, which gradients go back through.
+enum class Direction : uint8_t { forward, inverse, transpose };
 
 /// One row of cosines and sines per token, described and not stored: kernels make each row in L1
 /// when they come to its token.

@@ -73,8 +73,20 @@ struct FromMemory {
   static HWY_INLINE FullVector Start(const float* p) { return hn::LoadU(FullTag(), p); }
 };
 
+// How the left side of a product lies.
+struct ByRows {
+  static HWY_INLINE float At(const float* a, int64_t stride, int64_t row, int64_t k) {
+    return a[row * stride + k];
+  }
+};
+struct ByColumns {
+  static HWY_INLINE float At(const float* a, int64_t stride, int64_t row, int64_t k) {
+    return a[k * stride + row];
+  }
+};
+
 // c (kRows x kTileWidth) = start + a (kRows x depth) b (depth x kTileWidth).
-template <class From, int kRows, class Lane = Float32Lane>
+template <class From, int kRows, class Lane = Float32Lane, class Left = ByRows>
 HWY_INLINE void MultiplyTile(const float* HWY_RESTRICT a, int64_t a_stride,
                              const typename Lane::Memory* HWY_RESTRICT b, int64_t b_stride,
                              int64_t depth, float* HWY_RESTRICT c, int64_t c_stride) {
@@ -87,7 +99,7 @@ HWY_INLINE void MultiplyTile(const float* HWY_RESTRICT a, int64_t a_stride,
     FullVector columns[kTileVectors];
     for (int j = 0; j < kTileVectors; ++j) columns[j] = LoadLanes(d, Lane(), b + j * kLanes);
     for (int i = 0; i < kRows; ++i) {
-      const FullVector x = hn::Set(d, a[i * a_stride + k]);
+      const FullVector x = hn::Set(d, Left::At(a, a_stride, i, k));
       for (int j = 0; j < kTileVectors; ++j) sums[i][j] = hn::MulAdd(x, columns[j], sums[i][j]);
     }
     b += b_stride;

@@ -6,6 +6,7 @@
 
 #include "hodometer/kernels/add_rows.h"
 #include "hodometer/kernels/make_table.h"
+#include "hodometer/ops/add_rows_checks-inl.h"
 #include "hodometer/ops/token_runs-inl.h"
 
 namespace hodometer {
@@ -103,78 +104,87 @@ struct RowAddition {
   }
 };
 
-Status check_table(const AddRow& row, const std::optional<LearnedTable>& table) {
+Status check_table(std::string_view operation, const AddRow& row,
+                   const std::optional<LearnedTable>& table) {
   if (row.sinusoid) {
     if (!table) return {};
-    return Error{ErrorKind::usage, "add_rows: the rows are computed: expected no table"};
+    return Error{ErrorKind::usage,
+                 fmt::format("{}: the rows are computed: expected no table", operation)};
   }
   if (!table) {
     return Error{ErrorKind::usage,
-                 fmt::format("add_rows: the rows are learned: expected a table of {} rows of {}",
-                             row.num_rows.value_or(0), row.dim)};
+                 fmt::format("{}: the rows are learned: expected a table of {} rows of {}",
+                             operation, row.num_rows.value_or(0), row.dim)};
   }
   HODO_RETURN_IF_ERROR(
-      internal::check_extents("add_rows", table->data, sizeof(float),
+      internal::check_extents(operation, table->data, sizeof(float),
                               {{"rows of the table", table->rows, table->row_stride},
                                {"width of the table", table->dim, 1}}));
   if (table->dim != row.dim || table->rows != row.num_rows.value_or(0)) {
     return Error{ErrorKind::usage,
-                 fmt::format("add_rows: the table is [{}, {}]: expected [{}, {}]", table->rows,
+                 fmt::format("{}: the table is [{}, {}]: expected [{}, {}]", operation, table->rows,
                              table->dim, row.num_rows.value_or(0), row.dim)};
   }
   return {};
 }
 
-Status check_rows(const AddRow& row, const PositionView& positions, int64_t batch, int64_t length) {
+Status check_rows(std::string_view operation, const AddRow& row, const PositionView& positions,
+                  int64_t batch, int64_t length) {
   if (row.sinusoid) {
     const int64_t most = max_position - row.offset;
     if (const auto outside =
             internal::find_outside(positions, batch, length, -max_position, most)) {
       return Error{ErrorKind::limit,
-                   fmt::format("add_rows: position {} ({}): expected {} to {}", outside->value,
+                   fmt::format("{}: position {} ({}): expected {} to {}", operation, outside->value,
                                outside->place, -max_position, most)};
     }
     return {};
   }
   if (std::holds_alternative<PositionView::Coordinates>(positions.source())) {
     return Error{ErrorKind::usage,
-                 "add_rows: the rows are learned: expected positions that are whole numbers"};
+                 fmt::format("{}: the rows are learned: expected positions that are whole numbers",
+                             operation)};
   }
   const int64_t rows = row.num_rows.value_or(0);
   const int64_t longest = rows - row.offset;
   if (const auto outside = internal::find_outside(positions, batch, length, 0, longest - 1)) {
-    return Error{
-        ErrorKind::limit,
-        fmt::format("add_rows: position {} ({}): the table has {} rows, 0 to {}; first row "
-                    "used is {}; longest input {}",
-                    outside->value, outside->place, rows, rows - 1, row.offset, longest)};
+    return Error{ErrorKind::limit,
+                 fmt::format("{}: position {} ({}): the table has {} rows, 0 to {}; first row "
+                             "used is {}; longest input {}",
+                             operation, outside->value, outside->place, rows, rows - 1, row.offset,
+                             longest)};
   }
   return {};
 }
 
 }  // namespace
 
-Status add_rows(const Plan& plan, const EmbeddingsView& x, const PositionView& positions,
-                const std::optional<LearnedTable>& table, Executor& executor) {
-  HODO_RETURN_IF_ERROR(internal::check_extents("add_rows", x.data, dtype_size(x.dtype),
-                                               {{"batch", x.batch, x.batch_stride},
-                                                {"length", x.length, x.length_stride},
-                                                {"dim", x.dim, 1}}));
+Status internal::check_add_rows(std::string_view operation, const Plan& plan,
+                                const EmbeddingsView& x, const PositionView& positions,
+                                const std::optional<LearnedTable>& table) {
+  HODO_RETURN_IF_ERROR(check_extents(operation, x.data, dtype_size(x.dtype),
+                                     {{"batch", x.batch, x.batch_stride},
+                                      {"length", x.length, x.length_stride},
+                                      {"dim", x.dim, 1}}));
   if (!plan.row) {
     if (!table) return {};
-    return Error{ErrorKind::usage,
-                 fmt::format("add_rows: the method {} adds no rows: expected no table",
-                             method_name(plan.spec))};
+    return Error{ErrorKind::usage, fmt::format("{}: the method {} adds no rows: expected no table",
+                                               operation, method_name(plan.spec))};
   }
   const AddRow& row = plan.row->row;
   if (x.dim != row.dim) {
     return Error{ErrorKind::usage,
-                 fmt::format("add_rows: dim is {}: expected the plan's {}", x.dim, row.dim)};
+                 fmt::format("{}: dim is {}: expected the plan's {}", operation, x.dim, row.dim)};
   }
-  HODO_RETURN_IF_ERROR(check_table(row, table));
-  HODO_RETURN_IF_ERROR(internal::check_shape("add_rows", positions, 1, x.batch, x.length));
-  HODO_RETURN_IF_ERROR(check_rows(row, positions, x.batch, x.length));
-  if (x.batch == 0 || x.length == 0) return {};
+  HODO_RETURN_IF_ERROR(check_table(operation, row, table));
+  HODO_RETURN_IF_ERROR(check_shape(operation, positions, 1, x.batch, x.length));
+  return check_rows(operation, row, positions, x.batch, x.length);
+}
+
+Status add_rows(const Plan& plan, const EmbeddingsView& x, const PositionView& positions,
+                const std::optional<LearnedTable>& table, Executor& executor) {
+  HODO_RETURN_IF_ERROR(internal::check_add_rows("add_rows", plan, x, positions, table));
+  if (!plan.row || x.batch == 0 || x.length == 0) return {};
 
   const RowAddition addition{plan, x, positions, table.value_or(LearnedTable())};
   internal::for_each_run(x.batch, x.length, x.dim * dtype_size(x.dtype),

@@ -10,9 +10,21 @@
 #include "hodometer/kernels/attention_forward.h"
 #include "hodometer/ops/attention_bias-inl.h"
 #include "hodometer/ops/attention_checks-inl.h"
+#include "hodometer/ops/rotate.h"
 #include "hodometer/ops/seen_keys-inl.h"
 
 namespace hodometer::internal {
+
+/// Lane 0 of a head of a token.
+const void* element(const HeadsView& heads, int64_t batch, int64_t token, int64_t head);
+
+/// Tokens [first, first + count) of one sequence.
+PositionView slice_tokens(const PositionView& view, int64_t sequence, int64_t first, int64_t count);
+
+/// Turns float32 rows [tokens, heads, head_dim] in place by everything that the plan rotates.
+/// Everything was checked before.
+void turn_rows(const Plan& plan, const PositionView& positions, const RotateOptions& options,
+               float* rows, int64_t tokens, int64_t heads);
 
 /// One sequence of the batch, or all of them where they do not differ.
 struct SequenceParts {

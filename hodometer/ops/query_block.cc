@@ -44,14 +44,16 @@ struct Distances {
   }
 };
 
+}  // namespace
+
 const void* element(const HeadsView& heads, int64_t batch, int64_t token, int64_t head) {
   return static_cast<const char*>(heads.data) +
          (batch * heads.batch_stride + token * heads.length_stride + head * heads.head_stride) *
              dtype_size(heads.dtype);
 }
 
-/// Tokens [first, first + count) of one sequence.
-PositionView slice(const PositionView& view, int64_t sequence, int64_t first, int64_t count) {
+PositionView slice_tokens(const PositionView& view, int64_t sequence, int64_t first,
+                          int64_t count) {
   const auto array = [&](auto ids) {
     ids.data += (ids.batch == 1 ? 0 : sequence * ids.batch_stride) + first * ids.length_stride;
     ids.batch = 1;
@@ -69,19 +71,14 @@ PositionView slice(const PositionView& view, int64_t sequence, int64_t first, in
   return array(std::get<PositionView::Coordinates>(view.source()));
 }
 
-/// Turns float32 rows [tokens, heads, head_dim] in place. Everything was checked before.
-void turn_rows(const Plan& plan, const PositionView& positions, HeadRole role, float* rows,
-               int64_t tokens, int64_t heads) {
-  if (plan.rotations.empty()) return;
-  RotateOptions options;
-  options.role = role;
+void turn_rows(const Plan& plan, const PositionView& positions, const RotateOptions& options,
+               float* rows, int64_t tokens, int64_t heads) {
+  if (plan.rotations.empty() || tokens == 0) return;
   [[maybe_unused]] const Status turned =
       rotate(plan, HeadsView::bshd(rows, DType::float32, 1, tokens, heads, plan.head_dim()),
              positions, options);
   assert(turned.ok());
 }
-
-}  // namespace
 
 AttentionParts::AttentionParts(const AttentionCall& call)
     : call_(call), group_(call.q.heads / call.k.heads) {
@@ -162,8 +159,8 @@ void QueryBlock::load_turned(const void* context, int64_t begin, int64_t count, 
     to_float32(call->k.dtype, element(call->k, place.sequence, begin + i, place.kv_head),
                rows + i * call->k.head_dim, call->k.head_dim);
   }
-  turn_rows(call->plan, slice(call->key_positions, place.sequence, begin, count), HeadRole::key,
-            rows, count, 1);
+  turn_rows(call->plan, slice_tokens(call->key_positions, place.sequence, begin, count),
+            {.role = HeadRole::key}, rows, count, 1);
 }
 
 void QueryBlock::load_keys(const void* context, int64_t begin, int64_t count, float* rows) {
@@ -234,8 +231,9 @@ void QueryBlock::load(float* scratch) {
   const AttentionCall& call = parts_.call();
   load_queries(block_, scratch);
   float* rows = attention_query_rows(scratch);
-  turn_rows(call.plan, slice(call.query_positions, place_.sequence, place_.first, place_.tokens),
-            HeadRole::query, rows, place_.tokens, parts_.group());
+  turn_rows(call.plan,
+            slice_tokens(call.query_positions, place_.sequence, place_.first, place_.tokens),
+            {.role = HeadRole::query}, rows, place_.tokens, parts_.group());
   if (bias_.table == nullptr) return;
   const int64_t num_rows = place_.tokens * parts_.group();
   const int64_t stride = whole_panels(bias_.table->num_rows());

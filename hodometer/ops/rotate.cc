@@ -77,8 +77,8 @@ struct Rotation {
   void turn_all(const TokenRun& run) const {
     Sources sources = from;
     for (const RotationPlan& rotation : plan.rotations) {
-      const bool forward = options.direction == Direction::forward;
-      const double magnitude = forward ? rotation.magnitude : 1 / rotation.magnitude;
+      const bool inverse = options.direction == Direction::inverse;
+      const double magnitude = inverse ? 1 / rotation.magnitude : rotation.magnitude;
       if (rotation.decay) {
         turn_with_decay(sources, rotation, static_cast<float>(magnitude), run);
       } else {
@@ -99,7 +99,7 @@ struct Rotation {
   void turn_with_decay(Sources sources, const RotationPlan& rotation, float magnitude,
                        const TokenRun& run) const {
     const bool grows =
-        (*options.role == HeadRole::query) == (options.direction == Direction::forward);
+        (*options.role == HeadRole::query) == (options.direction != Direction::inverse);
     internal::for_each_decay_tile(
         rotation, positions, run, grows ? 1.0 : -1.0,
         [&](const TokenRun& tile, int64_t begin, int64_t pairs, const float* decay) {

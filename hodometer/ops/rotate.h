@@ -18,6 +18,7 @@ enum class HeadRole : uint8_t { query, key };
 
 struct RotateOptions {
   /// inverse undoes forward: the negated angles, and the reciprocals of magnitude and decay.
+  /// transpose takes gradients back: the negated angles, and magnitude and decay as they are.
   Direction direction = Direction::forward;
   /// Read, and then needed, only when the plan has a decay (xPos): queries grow where keys shrink.
   std::optional<HeadRole> role = {};
