@@ -70,8 +70,8 @@ TEST(Sinusoidal, AgreesWithHuggingFace) {
       {"m2m_100", R"("layout":"halves_endpoint","offset":2,"padding_idx":1)"},
       {"musicgen", R"("layout":"halves_endpoint","lane_order":"cosine_first")"}};
   for (const Json& one : testing::golden("hf_bias.json").at("sinusoidal")) {
-    const std::string spec =
-        fmt::format(R"("dim":{},{})", one["dim"].get<int64_t>(), members.at(one["source"]));
+    const std::string spec = fmt::format(R"("dim":{},{})", one["dim"].get<int64_t>(),
+                                         members.at(one["source"].get<std::string>()));
     for (size_t p = 0; p < one["positions"].size(); ++p) {
       const auto got = row_of(spec, one["positions"][p]);
       for (size_t lane = 0; lane < got.size(); ++lane) {

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <deque>
-#include <mutex>
-#include <utility>
 #include <vector>
 
 #include "hodometer/kernels/attention_decode.h"
 #include "hodometer/kernels/attention_forward.h"
 #include "hodometer/ops/attention_checks-inl.h"
 #include "hodometer/ops/query_block-inl.h"
+#include "hodometer/ops/scratch_pool-inl.h"
 
 namespace hodometer {
 namespace {
@@ -17,31 +16,7 @@ namespace {
 using internal::AttentionCall;
 using internal::AttentionParts;
 using internal::QueryBlock;
-
-/// Buffers that tasks take and give back: as many as ever ran at once.
-class ScratchPool {
- public:
-  std::vector<float> take(int64_t size) {
-    std::vector<float> buffer;
-    {
-      const std::lock_guard lock(mutex_);
-      if (!free_.empty()) {
-        buffer = std::move(free_.back());
-        free_.pop_back();
-      }
-    }
-    if (buffer.size() < static_cast<size_t>(size)) buffer.resize(static_cast<size_t>(size));
-    return buffer;
-  }
-  void give_back(std::vector<float> buffer) {
-    const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(buffer));
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::vector<float>> free_;
-};
+using internal::ScratchPool;
 
 /// Many queries: a task for each block of them and key head, over all keys that the block sees.
 void attend_blocks(AttentionParts& parts, Executor& executor) {
