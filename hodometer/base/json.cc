@@ -8,36 +8,40 @@ namespace {
 // Deeper than any model file, shallow enough for every recursive reader after this one.
 constexpr int max_depth = 64;
 
+/// Ends a parse at once: a callback that says no is asked for the rest, too, and the rest may be
+/// long. Does not leave this file.
+struct TooDeep {};
+
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, std::string_view what) {
   std::vector<std::set<std::string>> open_objects;
   std::string repeated;
-  bool too_deep = false;
   const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth > max_depth) too_deep = true;
+    if (depth > max_depth) throw TooDeep();
     if (event == Json::parse_event_t::object_start) open_objects.emplace_back();
     if (event == Json::parse_event_t::object_end) open_objects.pop_back();
     if (event == Json::parse_event_t::key) {
       const auto& key = parsed.get_ref<const std::string&>();
       if (!open_objects.back().insert(key).second && repeated.empty()) repeated = key;
     }
-    return !too_deep;
+    return true;
   };
-  const auto depth_error = [&] {
-    return Error{ErrorKind::bad_input,
-                 fmt::format("{}: nested more than {} levels deep", what, max_depth)};
-  };
+  // The parser takes a zero byte for the end of the text.
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    return Error{ErrorKind::bad_input, fmt::format("{}: not JSON at byte {}: a zero", what, zero)};
+  }
   try {
     Json value = Json::parse(text.begin(), text.end(), watch);
-    if (too_deep) return depth_error();
     if (!repeated.empty()) {
       return Error{ErrorKind::bad_input,
                    fmt::format("{}: member \"{}\" appears twice in one object", what, repeated)};
     }
     return value;
+  } catch (const TooDeep&) {
+    return Error{ErrorKind::bad_input,
+                 fmt::format("{}: nested more than {} levels deep", what, max_depth)};
   } catch (const Json::parse_error& error) {
-    if (too_deep) return depth_error();
     const size_t offset = error.byte > 0 ? error.byte - 1 : 0;
     std::string near(text.substr(std::min(offset, text.size()), 20));
     std::replace_if(

@@ -6,7 +6,7 @@ namespace {
 constexpr std::string_view table_why = "the learned table has that many rows";
 
 Result<Sourced<int64_t>> read_positions(const Part& part, std::string_view key) {
-  HODO_ASSIGN(auto found, part.config.find<int64_t>(key));
+  HODO_ASSIGN(auto found, find_length(part.config, key));
   if (found) return *std::move(found);
   if (part.family->positions > 0) {
     return Sourced<int64_t>{part.family->positions, Origin::assumed, part.customary()};
@@ -61,6 +61,14 @@ PositionUse sinusoidal_use(const Part& part, std::string_view name, const Source
   return use;
 }
 
+/// Tables after fairseq, which have an offset, grow when a longer text comes; others have the rows
+/// that the file says.
+Result<std::optional<Sourced<int64_t>>> rows_of_table(const Part& part) {
+  HODO_ASSIGN(auto rows, find_length(part.config, "max_position_embeddings"));
+  if (part.family->offset > 0) rows.reset();
+  return rows;
+}
+
 struct Stack {
   std::string_view name;
   std::string_view own_key;
@@ -111,7 +119,8 @@ Status read_learned_after_padding(const Part& part) {
 Status read_sinusoidal(const Part& part) {
   HODO_ASSIGN(const auto dim, part.config.require<int64_t>("hidden_size", "rows are that wide"));
   HODO_RETURN_IF_ERROR(note_layer_count(part));
-  return add_use(part, sinusoidal_use(part, "embedding", dim, std::nullopt));
+  HODO_ASSIGN(const auto rows, rows_of_table(part));
+  return add_use(part, sinusoidal_use(part, "embedding", dim, rows));
 }
 
 Status read_encoder_decoder(const Part& part) {
@@ -123,7 +132,8 @@ Status read_encoder_decoder(const Part& part) {
         Stack{"decoder", "max_decoder_position_embeddings", MaskKind::causal}}) {
     PositionUse use;
     if (part.family->sinusoid) {
-      use = sinusoidal_use(part, stack, dim, std::nullopt);
+      HODO_ASSIGN(const auto rows, rows_of_table(part));
+      use = sinusoidal_use(part, stack, dim, rows);
     } else {
       const bool own = config.has(own_key);
       HODO_ASSIGN(const auto rows, read_positions(part, own ? own_key : "max_position_embeddings"));
@@ -139,6 +149,8 @@ Status read_encoder_decoder(const Part& part) {
 Status read_whisper(const Part& part) {
   const ConfigReader& config = part.config;
   HODO_ASSIGN(const auto dim, config.require<int64_t>("hidden_size", "rows are that wide"));
+  HODO_RETURN_IF_ERROR(find_length(config, "max_source_positions"));
+  HODO_RETURN_IF_ERROR(find_length(config, "max_target_positions"));
   HODO_ASSIGN(const auto source,
               config.find_or<int64_t>("max_source_positions", 1500, part.customary()));
   HODO_ASSIGN(const auto target,

@@ -12,8 +12,10 @@ std::vector<FamilyRow> other_families() {
   constexpr PairLayout inter = PairLayout::interleaved;
   return {
       // A bias on the score.
-      {"bloom jais gpt_refact",
+      {"bloom gpt_refact",
        {.read = read_alibi}},
+      {"jais",
+       {.read = read_jais}},
       {"mpt",
        {.read = read_mpt}},
       {"t5 mt5 longt5 switch_transformers pop2piano",
@@ -27,10 +29,12 @@ std::vector<FamilyRow> other_families() {
 
       // A row added to the embedding.
       {"bert electra distilbert albert mobilebert ernie megatron-bert bert-generation "
-       "splinter rembert fnet squeezebert convbert layoutlm nystromformer visual_bert",
+       "splinter rembert fnet squeezebert convbert layoutlm visual_bert",
        {.read = read_learned, .mask = MaskKind::bidirectional, .positions = 512}},
       {"big_bird",
        {.read = read_learned, .mask = MaskKind::bidirectional, .positions = 4096}},
+      {"nystromformer",
+       {.read = read_learned, .mask = MaskKind::bidirectional, .positions = 510, .offset = 2}},
       {"yoso",
        {.read = read_learned, .mask = MaskKind::bidirectional, .positions = 4096, .offset = 2}},
       {"roberta xlm-roberta xlm-roberta-xl camembert xmod data2vec-text longformer "

@@ -15,7 +15,7 @@ double round_to_bfloat16(double value) {
 
 Status add_alibi(const Part& part, Alibi alibi, std::vector<Setting> settings) {
   HODO_ASSIGN(const auto layers, read_layer_count(part, "num_hidden_layers"));
-  HODO_ASSIGN(const auto trained, part.config.find<int64_t>("max_position_embeddings"));
+  HODO_ASSIGN(const auto trained, find_length(part.config, "max_position_embeddings"));
   PositionUse use;
   use.name = part.use_name("attention");
   use.spec.method = std::move(alibi);
@@ -62,6 +62,13 @@ Status read_alibi(const Part& part) {
       {setting("num_heads", heads), {"alibi_bias_max", "8", Origin::architecture, part.fixed()}});
 }
 
+Status read_jais(const Part& part) {
+  HODO_ASSIGN(const auto type, part.config.find<std::string>("position_embedding_type"));
+  if (!type || type->value == "alibi") return read_alibi(part);
+  return Error{ErrorKind::unsupported,
+               fmt::format("{} is \"{}\": only \"alibi\" is covered", type->source, type->value)};
+}
+
 Status read_falcon(const Part& part) {
   HODO_ASSIGN(const auto alibi, part.config.find_or<bool>("alibi", false, part.customary()));
   if (!alibi.value) return read_decoder(part);
@@ -102,7 +109,10 @@ Status read_mpt(const Part& part) {
     HODO_ASSIGN(on, attention->find_or<bool>("alibi", true, part.customary()));
     HODO_ASSIGN(bias_max, attention->find_or<double>("alibi_bias_max", 8.0, part.customary()));
   }
-  if (!on.value) return read_learned(part);
+  if (!on.value) {
+    HODO_ASSIGN(const auto learned, part.config.find<bool>("learned_pos_emb"));
+    return learned && !learned->value ? read_nope(part) : read_learned(part);
+  }
   // The learned table is not made when the bias is on.
   part.config.mark_read("learned_pos_emb");
   HODO_ASSIGN(const auto heads, read_heads(part));

@@ -61,6 +61,11 @@ Result<const Family*> family_of(const Part& parent, const ConfigReader& section,
   if (named) {
     const Family* family = find_family(named->value);
     if (family != nullptr && family->read != read_composite) return family;
+    // A section may name the whole of another model: its part counts.
+    if (family != nullptr && named->value != parent.family->model_type) {
+      const Family* same_part = find_family(default_family(*family, role));
+      if (same_part != nullptr) return same_part;
+    }
   }
   const bool own_name =
       !named || named->value == parent.family->model_type || find_family(named->value) != nullptr;

@@ -124,6 +124,15 @@ Result<Sourced<T>> ConfigReader::find_or(std::string_view name, T otherwise,
   return Sourced<T>{std::move(otherwise), Origin::assumed, std::string(reason)};
 }
 
+/// A number of tokens or rows: at least 1 where it is given.
+inline Result<std::optional<Sourced<int64_t>>> find_length(const ConfigReader& config,
+                                                           std::string_view name) {
+  HODO_ASSIGN(auto length, config.find<int64_t>(name));
+  if (!length || length->value >= 1) return length;
+  return Error{ErrorKind::bad_input,
+               fmt::format("{} is {}: expected at least 1", length->source, length->value)};
+}
+
 /// The text of a value for a Setting.
 template <class T>
 std::string setting_text(const T& value) {

@@ -42,9 +42,12 @@ Result<ReadRotary> read_kind(const Part& part, const LayerKind& kind, const Rope
   }
   HODO_ASSIGN(const auto head_dim, head_dim_of_kind(part, kind));
   const bool local = kind.name == "sliding_attention" && family.local_base > 0;
+  // A flat block gives the base of the full layers; sliding ones have a key of their own.
+  const bool own_base = local && !blocks.per_kind();
   HODO_ASSIGN(const auto base,
-              read_base(part, block, local && !blocks.per_kind() ? "local_base" : "base",
+              read_base(part, own_base ? std::nullopt : block, own_base ? "local_base" : "base",
                         local ? family.local_base : family.base));
+  if (own_base && block) block->mark_read("base");
   return read_rotary(part, block, base, {head_dim, std::nullopt, 0, *family.layout});
 }
 
@@ -92,7 +95,8 @@ Status check_rotation_switch(const Part& part, LayerKinds& kinds) {
 /// Training codes write their pairing into a file that the family's own code pairs in one way; a
 /// file that says the other one was exported without moving its lanes, or says nothing true.
 Status check_pairing(const Part& part) {
-  for (const std::string_view key : {"rope_interleaved", "rope_interleave"}) {
+  for (const std::string_view key :
+       {"rope_interleaved", "rope_interleave", "rotary_emb_interleaved"}) {
     HODO_ASSIGN(const auto interleaved, part.config.find<bool>(key));
     if (!interleaved) continue;
     if (interleaved->value != (*part.family->layout == PairLayout::interleaved)) {
@@ -102,7 +106,28 @@ Status check_pairing(const Part& part) {
                                write_json(*part.family->layout).get<std::string>())};
     }
   }
+  for (const std::string_view key : {"rotary_emb_scale_base", "rotary_scaling_factor"}) {
+    HODO_ASSIGN(const auto given, part.config.find<double>(key));
+    if (!given) continue;
+    return Error{ErrorKind::unsupported,
+                 fmt::format("{} is {}: only null is covered; give the method as a spec",
+                             given->source, given->value)};
+  }
   return {};
+}
+
+/// Where it says that layers do not rotate.
+Setting why_not_turned(const Part& part, bool null_block, const LayerKind& kind) {
+  if (null_block) {
+    return {"method", "nope", Origin::file,
+            fmt::format("{} has no rope parameters", describe(Json(kind.name)))};
+  }
+  if (part.family->rotates == Rotates::if_position_embedding_type_rope &&
+      part.config.has("position_embedding_type")) {
+    return {"method", "nope", Origin::file, part.config.at("position_embedding_type")};
+  }
+  return {"method", "nope", Origin::architecture,
+          fmt::format("{} does not rotate these layers", part.family->model_type)};
 }
 
 }  // namespace
@@ -113,6 +138,12 @@ Status read_decoder(const Part& part) {
   HODO_RETURN_IF_ERROR(check_pairing(part));
   HODO_RETURN_IF_ERROR(check_rotation_switch(part, kinds));
   HODO_ASSIGN(const RopeBlock blocks, read_rope_block(part, kinds));
+  if (family.rope_block == RopeBlockKey::required && !blocks.flat && !blocks.per_kind()) {
+    return Error{ErrorKind::bad_input,
+                 fmt::format("{} is missing: models of {} are trained with a schedule, and the "
+                             "default of its class is not that of other engines",
+                             part.config.at("rope_parameters"), family.model_type)};
+  }
   if (part.prefix.empty() && !part.model->num_layers) part.model->num_layers = kinds.num_layers;
   const bool applies = std::any_of(kinds.kinds.begin(), kinds.kinds.end(), [&](const auto& kind) {
     return kind.rotates && block_of_kind(blocks, kind, family);
@@ -137,8 +168,7 @@ Status read_decoder(const Part& part) {
                               "recurrent layers know the order by themselves"});
     } else if (!kind.rotates || switched_off) {
       use.spec.method = Nope{};
-      use.settings.push_back({"method", "nope", Origin::architecture,
-                              fmt::format("{} does not rotate these layers", family.model_type)});
+      use.settings.push_back(why_not_turned(part, switched_off, kind));
       if (family.score == ScoreRule::temperature_on_nope) {
         HODO_RETURN_IF_ERROR(add_temperature_on_nope(part, use));
       }

@@ -70,6 +70,10 @@ enum class Window : uint8_t {
 /// ignore them, so a file that gives a part is not to be trusted blindly.
 enum class FractionKey : uint8_t { not_read, read };
 
+/// Whether the file may leave out the rope block. Where the class has a schedule of its own for its
+/// absence, engines differ in what they take.
+enum class RopeBlockKey : uint8_t { optional, required };
+
 /// Rules on the score that belong to a family rather than to a key.
 enum class ScoreRule : uint8_t {
   none,
@@ -103,8 +107,12 @@ struct Family {
   std::string_view local_kind = "sliding_attention";
   std::string_view full_kind = "full_attention";
   Window window = Window::none;
+  int64_t window_size = 0;        ///< where the file does not name one
+  int64_t max_window_layers = 0;  ///< the same
+  std::string_view window_key = "sliding_window";
   Rotates rotates = Rotates::all;
   ScalingScope scaling = ScalingScope::all_layers;
+  RopeBlockKey rope_block = RopeBlockKey::optional;
   MaskKind mask = MaskKind::causal;
   ScoreRule score = ScoreRule::none;
   std::optional<SectionLayout> sections = {};
@@ -147,6 +155,7 @@ Status read_decoder(const Part& part);
 Status read_mla(const Part& part);
 Status read_deepseek_v4(const Part& part);
 Status read_falcon(const Part& part);
+Status read_jais(const Part& part);
 Status read_mpt(const Part& part);
 Status read_baichuan(const Part& part);
 Status read_qwen1(const Part& part);

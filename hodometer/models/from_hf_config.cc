@@ -101,6 +101,32 @@ void find_unread(const Json& object, const std::string& path, const Ledger& ledg
   }
 }
 
+/// Python writes NaN and Infinity, which JSON does not have, into keys that have nothing to do with
+/// positions (time_step_limit). They become strings, which no number is read from.
+std::string quote_python_numbers(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  bool in_string = false;
+  for (size_t i = 0; i < text.size();) {
+    const std::string_view rest = text.substr(i);
+    size_t taken = 1;
+    if (in_string) {
+      if (rest[0] == '\\' && rest.size() > 1) taken = 2;
+    } else {
+      for (const std::string_view number : {"-Infinity", "Infinity", "NaN"}) {
+        if (rest.starts_with(number)) taken = number.size();
+      }
+    }
+    if (rest[0] == '"') in_string = !in_string;
+    const bool quoted = !in_string && taken > 1 && rest[0] != '\\';
+    if (quoted) result += '"';
+    result += rest.substr(0, taken);
+    if (quoted) result += '"';
+    i += taken;
+  }
+  return result;
+}
+
 Result<ModelPositions> read_model(const Json& object) {
   if (!object.is_object()) {
     return Error{ErrorKind::bad_input, fmt::format("expected an object, got {}", describe(object))};
@@ -115,6 +141,11 @@ Result<ModelPositions> read_model(const Json& object) {
   const Part whole{config, family, "", &model};
   const bool nested = object.contains("text_config") && object["text_config"].is_object();
   HODO_RETURN_IF_ERROR(nested ? read_composite(whole) : family->read(whole));
+  if (model.uses.empty()) {
+    return Error{ErrorKind::bad_input,
+                 fmt::format("{} {} has no layer and no part that uses positions", source,
+                             model.model_type)};
+  }
 
   std::vector<Unread> unread;
   find_unread(object, "", ledger, unread);
@@ -126,7 +157,7 @@ Result<ModelPositions> read_model(const Json& object) {
                                path, model.model_type)};
     }
     ledger.warnings.push_back(
-        fmt::format("{} is not read by the code of {}", path, model.model_type));
+        fmt::format("{} is not understood here for {}", path, model.model_type));
   }
   for (std::string& warning : ledger.warnings) {
     const auto& known = model.warnings;
@@ -153,7 +184,7 @@ std::string Part::fixed() const {
 }
 
 Status add_use(const Part& part, PositionUse use) {
-  if (const Status checked = check(use.spec); !checked.ok()) {
+  if (const auto checked = actions(use.spec, 1); !checked.ok()) {
     const std::string where = part.config.path().empty() ? "" : part.config.path() + ": ";
     return Error{checked.error().kind,
                  fmt::format("{}{}: {}", where, use.name, checked.error().message)};
@@ -163,7 +194,7 @@ Status add_use(const Part& part, PositionUse use) {
 }
 
 Result<ModelPositions> from_hf_config(std::string_view config_json) {
-  HODO_ASSIGN(const Json object, parse_json(config_json, "config"));
+  HODO_ASSIGN(const Json object, parse_json(quote_python_numbers(config_json), "config"));
   Result<ModelPositions> model = read_model(object);
   if (model.ok()) return model;
   return Error{model.error().kind, "config: " + model.error().message};

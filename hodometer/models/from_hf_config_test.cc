@@ -48,7 +48,8 @@ TEST(Refusals, SayWhy) {
 }
 
 TEST(Leftovers, KeysAboutPositionsThatNobodyReadAreNamed) {
-  EXPECT_TRUE(warns(read(llama(R"("alibi_slope_scale":2)")), "alibi_slope_scale is not read"));
+  EXPECT_TRUE(
+      warns(read(llama(R"("alibi_slope_scale":2)")), "alibi_slope_scale is not understood"));
   EXPECT_SAYS(error_of(llama(R"("rotary":{"base":10000,"type":"dynamic"})")), "rotary is a block");
 }
 

@@ -20,6 +20,7 @@ const std::vector<KeySpellings>& table() {
        {"num_hidden_layers", "n_layer", "n_layers", "num_layers", "depth"},
        {"encoder_layers", "num_transformer_layers"},
        NullMeans::error},
+      {"head_dim", {"head_dim", "kv_channels", "attention_head_dim"}, {}},
       {"max_position_embeddings",
        {"max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length"},
        {"seq_length", "model_max_length", "max_context_length", "n_ctx"}},

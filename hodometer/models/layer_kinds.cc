@@ -20,8 +20,13 @@ bool is_recurrence(std::string_view kind) {
 Result<std::optional<Sourced<int64_t>>> read_window(const Part& part) {
   if (part.family->window == Window::none) return std::optional<Sourced<int64_t>>();
   HODO_ASSIGN(const auto use, part.config.find<bool>("use_sliding_window"));
-  HODO_ASSIGN(auto size, part.config.find<int64_t>("sliding_window"));
-  const bool on = use ? use->value : part.family->window == Window::from_file;
+  const Family& family = *part.family;
+  HODO_ASSIGN(auto size, part.config.find<int64_t>(family.window_key));
+  const bool absent = !size && !part.config.is_null(family.window_key);
+  if (absent && family.window_size > 0) {
+    size = Sourced<int64_t>{family.window_size, Origin::assumed, part.customary()};
+  }
+  const bool on = use ? use->value : family.window == Window::from_file;
   if (!on) size.reset();
   if (size && size->value < 1) {
     // Qwen writes 0 for a window that is not used.
@@ -35,14 +40,17 @@ Result<std::optional<Sourced<int64_t>>> read_window(const Part& part) {
 /// Layers that slide from a number on: Qwen.
 Result<std::optional<ListedKinds>> windowed_kinds(const Part& part, int64_t num_layers,
                                                   bool has_window) {
-  HODO_ASSIGN(const auto from, part.config.find<int64_t>("max_window_layers"));
+  HODO_ASSIGN(auto from, part.config.find<int64_t>("max_window_layers"));
   if (!has_window) return std::optional<ListedKinds>();
+  if (!from && part.family->max_window_layers > 0) {
+    from = Sourced<int64_t>{part.family->max_window_layers, Origin::assumed, part.customary()};
+  }
   if (!from) {
     return Error{ErrorKind::bad_input,
                  fmt::format("{} is missing: {} slides from that layer on",
                              part.config.at("max_window_layers"), part.family->model_type)};
   }
-  ListedKinds list{{}, Origin::file, from->source};
+  ListedKinds list{{}, from->origin, from->source};
   for (int64_t layer = 0; layer < num_layers; ++layer) {
     list.value.emplace_back(layer >= from->value ? "sliding_attention" : "full_attention");
   }
@@ -121,7 +129,7 @@ Status set_mask(const Part& part, const std::optional<Sourced<int64_t>>& window,
     kind.mask_size = window;
   } else if (kind.name == "chunked_attention") {
     kind.mask = MaskKind::chunked;
-    HODO_ASSIGN(kind.mask_size, part.config.find<int64_t>("attention_chunk_size"));
+    HODO_ASSIGN(kind.mask_size, find_length(part.config, "attention_chunk_size"));
   } else if (kind.name == "cross_attention") {
     kind.rotates = false;
     kind.mask = MaskKind::bidirectional;

@@ -59,7 +59,13 @@ Result<std::optional<ListedKinds>> listed_by_number(const Part& part,
                                                     std::optional<int64_t> num_layers) {
   for (const NumberedKind& numbered : numbered_kinds) {
     HODO_ASSIGN(const auto found, part.config.find<std::vector<int64_t>>(numbered.key));
-    if (!found || !num_layers) continue;
+    if (!found) continue;
+    if (!num_layers) {
+      return part.config
+          .require<int64_t>("num_hidden_layers",
+                            fmt::format("{} names some of the layers", found->source))
+          .error();
+    }
     ListedKinds list{std::vector(static_cast<size_t>(*num_layers), std::string(numbered.others)),
                      Origin::file, found->source};
     for (const int64_t layer : found->value) {

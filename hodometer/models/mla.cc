@@ -113,7 +113,7 @@ Status read_deepseek_v4(const Part& part) {
               config.require<int64_t>("num_hidden_layers", "layers differ in their base"));
   HODO_ASSIGN(const auto ratios, config.require<std::vector<int64_t>>(
                                      "compress_ratios", "it tells which layers compress"));
-  if (layers.value < 0 || layers.value > static_cast<int64_t>(ratios.value.size())) {
+  if (layers.value < 1 || layers.value > static_cast<int64_t>(ratios.value.size())) {
     return Error{ErrorKind::bad_input,
                  fmt::format("{} has {} entries: expected one per layer, {}", ratios.source,
                              ratios.value.size(), layers.value)};
@@ -125,7 +125,7 @@ Status read_deepseek_v4(const Part& part) {
   HODO_ASSIGN(const auto main_base, read_base(part, std::nullopt, "base", 1e4));
   HODO_ASSIGN(const auto compress_base,
               config.find_or<double>("compress_rope_theta", 1.6e5, part.customary()));
-  HODO_ASSIGN(const auto window, config.find<int64_t>("sliding_window"));
+  HODO_ASSIGN(const auto window, find_length(config, "sliding_window"));
   if (blocks.flat) {
     HODO_ASSIGN(const auto inner, blocks.flat->find<double>("base"));
     if (inner && inner->value != main_base.value) {

@@ -75,16 +75,11 @@ Status read_moonshine(const Part& part) {
         config.find_or<int64_t>(fmt::format("{}_num_attention_heads", stack), 8, part.customary()));
     HODO_ASSIGN(const auto layers,
                 read_layer_count(part, fmt::format("{}_num_hidden_layers", stack)));
-    if (heads.value < 1) {
-      return Error{ErrorKind::bad_input,
-                   fmt::format("{} is {}: expected at least 1", heads.source, heads.value)};
-    }
+    HODO_ASSIGN(const auto head_dim, head_dim_of(config, hidden, heads));
     PositionUse use;
     use.name = part.use_name(stack);
     use.mask = mask;
     use_all_layers(layers, use);
-    const Sourced<int64_t> head_dim{hidden.value / heads.value, hidden.origin,
-                                    fmt::format("{} / {}", hidden.source, heads.source)};
     HODO_ASSIGN(ReadRotary rotary, read_rotary(part, blocks.flat, base,
                                                {head_dim, std::nullopt, 0, *part.family->layout}));
     HODO_RETURN_IF_ERROR(set_rotary(part, std::move(rotary), use));

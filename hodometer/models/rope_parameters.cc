@@ -297,7 +297,9 @@ Status check_leftovers(const RopeContext& context, const std::string& type) {
     const std::string path = block.at(key);
     if (block.ledger().read.contains(path)) continue;
     // Sections are read with the method, after the schedule.
-    if (key == "mrope_section" || key == "mrope_interleaved") continue;
+    const auto sections = key_spellings("mrope_section").spellings;
+    const bool is_section = std::find(sections.begin(), sections.end(), key) != sections.end();
+    if (is_section || key == "mrope_interleaved") continue;
     if (!is_rope_parameter(key)) {
       return Error{ErrorKind::unsupported,
                    fmt::format("{} ({}) is not a known parameter of rope_type \"{}\": what it does "

@@ -12,6 +12,10 @@ namespace hodometer {
 /// Hugging Face computes it.
 Result<Sourced<int64_t>> read_head_dim(const Part& part);
 
+/// width / heads, rounded down with a warning. Errors: less than a lane per head.
+Result<Sourced<int64_t>> head_dim_of(const ConfigReader& config, const Sourced<int64_t>& width,
+                                     const Sourced<int64_t>& heads);
+
 /// The share of a head that turns, from a rope block first.
 Result<Sourced<double>> read_fraction(const Part& part, const std::optional<ConfigReader>& block);
 

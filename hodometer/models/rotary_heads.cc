@@ -6,10 +6,8 @@ namespace hodometer {
 
 Result<Sourced<int64_t>> read_head_dim(const Part& part) {
   const ConfigReader& config = part.config;
-  for (const std::string_view key : {"head_dim", "kv_channels", "attention_head_dim"}) {
-    HODO_ASSIGN(auto given, config.find<int64_t>(key));
-    if (given) return *std::move(given);
-  }
+  HODO_ASSIGN(auto given, config.find<int64_t>("head_dim"));
+  if (given) return *std::move(given);
   if (part.family->head_dim > 0) {
     return Sourced<int64_t>{part.family->head_dim, Origin::assumed, part.customary()};
   }
@@ -17,17 +15,22 @@ Result<Sourced<int64_t>> read_head_dim(const Part& part) {
               config.require<int64_t>("hidden_size", "the width of a head is computed from it"));
   HODO_ASSIGN(const auto heads, config.require<int64_t>("num_attention_heads",
                                                         "the width of a head is computed from it"));
-  if (heads.value < 1 || hidden.value < heads.value) {
+  return head_dim_of(config, hidden, heads);
+}
+
+Result<Sourced<int64_t>> head_dim_of(const ConfigReader& config, const Sourced<int64_t>& width,
+                                     const Sourced<int64_t>& heads) {
+  if (heads.value < 1 || width.value < heads.value) {
     return Error{ErrorKind::bad_input,
-                 fmt::format("{} {} over {} {}: expected at least one lane per head", hidden.source,
-                             hidden.value, heads.source, heads.value)};
+                 fmt::format("{} {} over {} {}: expected at least one lane per head", width.source,
+                             width.value, heads.source, heads.value)};
   }
-  if (hidden.value % heads.value != 0) {
+  if (width.value % heads.value != 0) {
     config.warn(fmt::format("{} {} is no multiple of {} {}: rounded down, as in Hugging Face",
-                            hidden.source, hidden.value, heads.source, heads.value));
+                            width.source, width.value, heads.source, heads.value));
   }
-  return Sourced<int64_t>{hidden.value / heads.value, Origin::file,
-                          fmt::format("{} / {}", hidden.source, heads.source)};
+  return Sourced<int64_t>{width.value / heads.value, width.origin,
+                          fmt::format("{} / {}", width.source, heads.source)};
 }
 
 Result<Sourced<double>> read_fraction(const Part& part, const std::optional<ConfigReader>& block) {

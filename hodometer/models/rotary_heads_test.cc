@@ -93,7 +93,7 @@ TEST(Base, OfTheFileIsNotReplacedByTheCustomaryOne) {
     found |= value.name == "base" && value.origin == Origin::file && value.source == "rope_theta";
   }
   EXPECT_TRUE(found);
-  EXPECT_TRUE(warns(read(llama(R"("rope_thetas":500000)")), "rope_thetas is not read"));
+  EXPECT_TRUE(warns(read(llama(R"("rope_thetas":500000)")), "rope_thetas is not understood"));
 }
 
 // A base written into a kernel: 10 rad in place of 1 rad at position 1000.

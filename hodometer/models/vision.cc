@@ -1,4 +1,5 @@
 #include "hodometer/models/families-inl.h"
+#include "hodometer/models/rotary_heads-inl.h"
 
 namespace hodometer {
 namespace {
@@ -77,12 +78,7 @@ Status read_axial(const Part& part) {
     HODO_ASSIGN(
         const auto heads,
         config.require<int64_t>("num_attention_heads", "the width of a head is computed from it"));
-    if (heads.value < 1) {
-      return Error{ErrorKind::bad_input,
-                   fmt::format("{} is {}: expected at least 1", heads.source, heads.value)};
-    }
-    head_dim = Sourced<int64_t>{width->value / heads.value, Origin::file,
-                                fmt::format("{} / {}", width->source, heads.source)};
+    HODO_ASSIGN(head_dim, head_dim_of(config, *width, heads));
   }
   Sourced<double> base{family.base, Origin::architecture, part.fixed()};
   HODO_ASSIGN(const auto outer, config.find<double>("base"));
