@@ -7,8 +7,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "hodometer/ops/exact_attention.h"
-
 namespace hodometer::cli {
 namespace {
 
@@ -124,7 +122,7 @@ Status AttentionRun::check_out(double largest_error) const {
   return {};
 }
 
-Status AttentionRun::check_row(int64_t query, int64_t head, double largest_error) const {
+Result<ExactAttention> AttentionRun::exact(int64_t query, int64_t head) const {
   const int64_t kv_head = head / (num_heads / num_kv_heads);
   const int64_t position = k.length() - q.length() + query;
   const std::vector<double> one_q = q.head(head, query, 1);
@@ -139,10 +137,13 @@ Status AttentionRun::check_row(int64_t query, int64_t head, double largest_error
   if (bias.empty()) options.buckets = {};
   if (keys.empty()) options.key_rows = {};
   if (values.empty()) options.value_rows = {};
-  HODO_ASSIGN(const ExactAttention exact,
-              exact_attention(spec_of_head(plan.spec, head), plan.context_length,
-                              {one_q, 1, 1, head_dim}, {one_k, position + 1, 1, head_dim},
-                              {one_v, position + 1, 1, head_dim}, options));
+  return exact_attention(spec_of_head(plan.spec, head), plan.context_length,
+                         {one_q, 1, 1, head_dim}, {one_k, position + 1, 1, head_dim},
+                         {one_v, position + 1, 1, head_dim}, options);
+}
+
+Status AttentionRun::check_row(int64_t query, int64_t head, double largest_error) const {
+  HODO_ASSIGN(const ExactAttention exact, this->exact(query, head));
   const std::vector<double> got = out.head(head, query, 1);
   for (size_t lane = 0; lane < got.size(); ++lane) {
     const double error = std::fabs(got[lane] - exact.out[lane]);

@@ -7,6 +7,7 @@
 
 #include "cli/bench_heads.h"
 #include "hodometer/ops/attention.h"
+#include "hodometer/ops/exact_attention.h"
 
 namespace hodometer::cli {
 
@@ -23,6 +24,8 @@ struct AttentionRun {
   Status check();
   /// Some queries of some heads of `out` against exact attention.
   Status check_out(double largest_error) const;
+  /// What exact attention gives for one query and head.
+  Result<ExactAttention> exact(int64_t query, int64_t head) const;
   void run(Executor& executor = serial_executor());
   /// Products of one call in units of 10^9 operations, two for each multiply-add: those of scores
   /// and values that the mask shows.

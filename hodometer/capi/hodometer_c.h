@@ -137,7 +137,12 @@ typedef struct hodo_heads {
   int64_t head_stride;
 } hodo_heads;
 
-typedef enum hodo_direction HODO_ENUM_TYPE { HODO_FORWARD = 0, HODO_INVERSE = 1 } hodo_direction;
+/* HODO_TRANSPOSE: what gradients go through. */
+typedef enum hodo_direction HODO_ENUM_TYPE {
+  HODO_FORWARD = 0,
+  HODO_INVERSE = 1,
+  HODO_TRANSPOSE = 2
+} hodo_direction;
 /* HODO_ROLE_UNSAID is refused by plans that grow queries and shrink keys (xPos). */
 typedef enum hodo_role HODO_ENUM_TYPE {
   HODO_ROLE_UNSAID = 0,
@@ -254,6 +259,42 @@ hodo_attention_options hodo_attention_defaults(void);
 hodo_status hodo_attention(const hodo_plan* plan, const hodo_heads* q, const hodo_heads* k,
                            const hodo_heads* v, const hodo_heads* out,
                            const hodo_attention_options* options, hodo_executor* executor);
+
+/* ops/attention_backward.h: AttentionGradients. NULL and sizes of 0: not wanted. */
+typedef struct hodo_attention_gradients {
+  const hodo_heads* q;
+  const hodo_heads* k;
+  const hodo_heads* v;
+  float* buckets;
+  size_t buckets_size;
+  float* key_rows;
+  size_t key_rows_size;
+  float* value_rows;
+  size_t value_rows_size;
+  float* sinks;
+  size_t sinks_size;
+} hodo_attention_gradients;
+
+/* ops/attention_backward.h: attention_backward. out and log_sums are what hodo_attention() wrote;
+ * only the data of `gradients` is written. */
+hodo_status hodo_attention_backward(const hodo_plan* plan, const hodo_heads* q, const hodo_heads* k,
+                                    const hodo_heads* v, const hodo_heads* out,
+                                    const hodo_heads* out_gradient, const float* log_sums,
+                                    const hodo_attention_gradients* gradients,
+                                    const hodo_attention_options* options, hodo_executor* executor);
+
+/* ops/add_rows_backward.h: add_rows_backward. table->data is written. */
+typedef struct hodo_learned_table_gradient {
+  float* data;
+  int64_t rows;
+  int64_t dim;
+  int64_t row_stride;
+} hodo_learned_table_gradient;
+
+hodo_status hodo_rows_add_backward(const hodo_plan* plan, const hodo_embeddings* gradient,
+                                   const hodo_positions* positions,
+                                   const hodo_learned_table_gradient* table,
+                                   hodo_executor* executor);
 
 /* ---- key-value cache: ops/kv_cache.h ---- */
 

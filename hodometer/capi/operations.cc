@@ -22,7 +22,7 @@ Status role_of(std::string_view operation, hodo_role role, std::optional<HeadRol
 Result<RotateOptions> options_of(std::string_view operation, hodo_direction direction,
                                  hodo_role role) {
   RotateOptions options;
-  HODO_RETURN_IF_ERROR(capi::to_enum(operation, "direction", direction, 2, options.direction));
+  HODO_RETURN_IF_ERROR(capi::to_enum(operation, "direction", direction, 3, options.direction));
   HODO_RETURN_IF_ERROR(role_of(operation, role, options.role));
   return options;
 }
@@ -79,16 +79,12 @@ hodo_status hodo_rows_add(const hodo_plan* plan, const hodo_embeddings* x,
     HODO_RETURN_IF_ERROR(capi::check_given(operation, "plan", plan));
     HODO_RETURN_IF_ERROR(capi::check_given(operation, "x", x));
     HODO_ASSIGN(const PositionView view, capi::view_of(operation, positions));
-    DType dtype{};
-    HODO_RETURN_IF_ERROR(capi::to_enum(operation, "dtype", x->dtype, 3, dtype));
+    HODO_ASSIGN(const EmbeddingsView embeddings, capi::embeddings_of(operation, *x));
     std::optional<LearnedTable> learned;
     if (table != nullptr) {
       learned = LearnedTable{table->data, table->rows, table->dim, table->row_stride};
     }
-    return add_rows(
-        *plan->plan,
-        {x->data, dtype, x->batch, x->length, x->dim, x->batch_stride, x->length_stride}, view,
-        learned, capi::executor_of(executor));
+    return add_rows(*plan->plan, embeddings, view, learned, capi::executor_of(executor));
   });
 }
 

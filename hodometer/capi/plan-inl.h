@@ -7,6 +7,7 @@
 #include "hodometer/base/parallel.h"
 #include "hodometer/base/tensor_view.h"
 #include "hodometer/capi/guard-inl.h"
+#include "hodometer/ops/add_rows.h"
 #include "hodometer/plan/plan.h"
 #include "hodometer/position/position_view.h"
 
@@ -32,6 +33,12 @@ inline Result<HeadsView> heads_of(std::string_view operation, const hodo_heads& 
   return HeadsView{heads.data,       dtype,          heads.batch,        heads.length,
                    heads.heads,      heads.head_dim, heads.batch_stride, heads.length_stride,
                    heads.head_stride};
+}
+
+inline Result<EmbeddingsView> embeddings_of(std::string_view operation, const hodo_embeddings& x) {
+  DType dtype{};
+  HODO_RETURN_IF_ERROR(to_enum(operation, "dtype", x.dtype, 3, dtype));
+  return EmbeddingsView{x.data, dtype, x.batch, x.length, x.dim, x.batch_stride, x.length_stride};
 }
 
 }  // namespace hodometer::capi

@@ -177,6 +177,13 @@ Status shiftable(const Mrope&) { return refuse_axes(Mrope::name); }
 Status shiftable(const AxialRotary&) { return refuse_axes(AxialRotary::name); }
 Status shiftable(const Xpos&) { return {}; }
 
+/// Room for `more` values, doubled as push_back would.
+template <class T>
+void make_room(std::vector<T>& list, size_t more) {
+  const size_t needed = list.size() + more;
+  if (list.capacity() < needed) list.reserve(std::max(needed, 2 * list.capacity()));
+}
+
 }  // namespace
 
 Status can_shift(const PositionSpec& spec) {
@@ -214,6 +221,12 @@ Status KvCache::append(const HeadsView& k, const HeadsView& v, const PositionVie
   // The view may show the positions of this cache.
   const std::vector<int64_t> list = list_of(positions, k.length);
   const int64_t first = tokens();
+  // Whatever may find no memory comes before what changes the cache.
+  make_room(state.positions, list.size());
+  if (state.turned()) {
+    make_room(state.stored_positions, list.size());
+    make_room(state.stored_plans, static_cast<size_t>(k.length));
+  }
   HODO_RETURN_IF_ERROR(state.storage.append(k.length));
   state.positions.insert(state.positions.end(), list.begin(), list.end());
   if (state.turned()) {
