@@ -67,7 +67,7 @@ class SeenKeys {
   static std::vector<Run> runs_of(const MaskedTokens& keys);
   void add_range(int64_t query, const std::vector<Run>& runs);
 
-  const Mask& mask_;
+  Mask mask_;
   MaskedTokens queries_, keys_;
   std::vector<KeyRange> ranges_;
   bool whole_ = true;
