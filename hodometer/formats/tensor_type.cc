@@ -96,11 +96,11 @@ std::optional<TensorType> tensor_type_from_safetensors(std::string_view dtype) {
 
 Result<uint64_t> tensor_bytes(TensorType type, std::span<const int64_t> shape) {
   const TensorLayout layout = tensor_layout(type);
-  int64_t elements = 1;
   for (const int64_t extent : shape) {
     if (extent < 0) return Error{ErrorKind::bad_input, fmt::format("an extent is {}", extent)};
-    if (extent == 0) return uint64_t{0};
   }
+  if (std::count(shape.begin(), shape.end(), 0) > 0) return uint64_t{0};
+  int64_t elements = 1;
   for (const int64_t extent : shape) {
     if (__builtin_mul_overflow(elements, extent, &elements)) {
       return Error{ErrorKind::bad_input, "more than 2^63 elements"};
