@@ -7,6 +7,7 @@
 #include "hodometer/base/tensor_view.h"
 #include "hodometer/formats/dequantise.h"
 #include "hodometer/formats/gguf.h"
+#include "hodometer/formats/npy.h"
 #include "hodometer/formats/safetensors.h"
 #include "hodometer/methods/position_spec.h"
 #include "hodometer/models/from_hf_config.h"

@@ -8,10 +8,12 @@
 the package can write. `small.safetensors` has a tensor of every dtype that NumPy has, an empty one,
 a scalar and metadata. `formats.json` says what is in them: keys with type and value, metadata, and
 tensors with type, shape, offset and bytes as the packages' own readers report them; `blocks` has for
-every packed type the bytes of random blocks and the numbers that gguf.quants makes of them.
+every packed type the bytes of random blocks and the numbers that gguf.quants makes of them; `npy` has small
+.npy files with their version, type and shape.
 """
 
 import importlib.metadata
+import io
 import json
 import pathlib
 
@@ -104,7 +106,24 @@ def safetensors_contents(path):
             tensors.append({"name": name, "type": part.get_dtype(), "shape": part.get_shape()})
             array = file.get_tensor(name)
             tensors[-1]["hex"] = array.tobytes().hex()
-        return {"metadata": file.metadata(), "tensors": tensors}
+        return {"metadata": dict(sorted(file.metadata().items())), "tensors": tensors}
+
+
+def npy_files():
+    names = {"float64": "F64", "float32": "F32", "float16": "F16", "int64": "I64", "int32": "I32",
+             "int16": "I16", "int8": "I8", "uint64": "U64", "uint32": "U32", "uint16": "U16",
+             "uint8": "U8", "bool": "BOOL"}
+    arrays = [(name, (2, 3), 1) for name in names]
+    arrays += [("float32", shape, 1) for shape in ((), (5,), (0, 4), (1, 2, 3, 4))]
+    arrays += [("float32", (2, 3), version) for version in (2, 3)]
+    files = []
+    for name, shape, version in arrays:
+        file = io.BytesIO()
+        array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(name)
+        np.lib.format.write_array(file, array, version=(version, 0))
+        files.append({"type": names[name], "shape": shape, "version": version,
+                      "hex": file.getvalue().hex()})
+    return files
 
 
 def main():
@@ -126,7 +145,8 @@ def main():
              for kind, (elements, size) in gguf.GGML_QUANT_SIZES.items()}
     golden = {"made_by": "make_file_formats.py", **VERSIONS, "ggml_types": sizes,
               "gguf": gguf_contents(FOLDER / "small.gguf"),
-              "safetensors": safetensors_contents(FOLDER / "small.safetensors"), "blocks": blocks}
+              "safetensors": safetensors_contents(FOLDER / "small.safetensors"), "blocks": blocks,
+              "npy": npy_files()}
     lines = ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in golden.items())
     (FOLDER / "formats.json").write_text("{\n" + lines + "\n}\n")
 
