@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <string>
 
 #include "hodometer/capi/attention-inl.h"
@@ -36,10 +38,8 @@ Status copy_segments(std::string_view operation, std::string_view name, const ho
   if (from == nullptr) return {};
   if (from->batch < 0 || from->length < 0 ||
       (from->batch > 0 && from->length > PTRDIFF_MAX / from->batch / 8)) {
-    return Error{ErrorKind::usage, std::string(operation) + ": " + std::string(name) + " are [" +
-                                       std::to_string(from->batch) + ", " +
-                                       std::to_string(from->length) +
-                                       "]: expected an array in memory"};
+    return Error{ErrorKind::usage, fmt::format("{}: {} are [{}, {}]: expected an array in memory",
+                                               operation, name, from->batch, from->length)};
   }
   if (from->batch * from->length > 0) {
     HODO_RETURN_IF_ERROR(capi::check_given(operation, name, from->data));

@@ -1,5 +1,7 @@
 #include "hodometer/capi/guard-inl.h"
 
+#include <fmt/format.h>
+
 namespace hodometer::capi {
 namespace {
 
@@ -53,7 +55,7 @@ char* copy_of(std::string_view text) {
 Status check_given(std::string_view operation, std::string_view name, const void* argument) {
   if (argument != nullptr) return {};
   return Error{ErrorKind::usage,
-               std::string(operation) + ": " + std::string(name) + " is NULL: expected a pointer"};
+               fmt::format("{}: {} is NULL: expected a pointer", operation, name)};
 }
 
 }  // namespace hodometer::capi

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -39,8 +41,8 @@ Result<MropePart> part_of(std::string_view operation, const hodo_mrope_part& par
       return MropePart(video);
     }
   }
-  return Error{ErrorKind::usage, std::string(operation) + ": the kind of a part is " +
-                                     std::to_string(part.kind) + ": expected 0 to 2"};
+  return Error{ErrorKind::usage, fmt::format("{}: the kind of a part is {}: expected 0 to 2",
+                                             operation, static_cast<int>(part.kind))};
 }
 
 }  // namespace
@@ -62,9 +64,9 @@ hodo_status hodo_ids_from_mask(const uint8_t* mask, size_t batch, int64_t length
   return capi::guard([&]() -> Status {
     constexpr std::string_view operation = "hodo_ids_from_mask";
     if (length < 1 || batch > static_cast<size_t>(INT64_MAX / length)) {
-      return Error{ErrorKind::usage, std::string(operation) + ": batch is " +
-                                         std::to_string(batch) + " and length " +
-                                         std::to_string(length) + ": expected a mask in memory"};
+      return Error{ErrorKind::usage,
+                   fmt::format("{}: batch is {} and length {}: expected a mask in memory",
+                               operation, batch, length)};
     }
     std::span<const uint8_t> given;
     HODO_RETURN_IF_ERROR(
@@ -165,9 +167,8 @@ hodo_status hodo_ids_mrope(const hodo_mrope_part* parts, size_t count, const hod
     }
     HODO_ASSIGN(const int64_t count_all, count_mrope_tokens(typed, family));
     if (ids != nullptr && capacity < 3 * static_cast<size_t>(count_all)) {
-      return Error{ErrorKind::usage, std::string(operation) + ": capacity is " +
-                                         std::to_string(capacity) + ": expected at least " +
-                                         std::to_string(3 * count_all)};
+      return Error{ErrorKind::usage, fmt::format("{}: capacity is {}: expected at least {}",
+                                                 operation, capacity, 3 * count_all)};
     }
     HODO_ASSIGN(const MropeIds made, mrope_ids(typed, family));
     if (ids != nullptr) std::copy(made.positions.ids.begin(), made.positions.ids.end(), ids);

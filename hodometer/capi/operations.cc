@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -98,8 +100,8 @@ hodo_status hodo_table_make(const hodo_plan* plan, const hodo_positions* positio
     HODO_RETURN_IF_ERROR(role_of(operation, role, said));
     const int64_t pairs = table_pairs(*plan->plan);
     if (length < 0 || (pairs > 0 && length > INT64_MAX / (pairs * int64_t{sizeof(float)}))) {
-      return Error{ErrorKind::usage, std::string(operation) + ": length is " +
-                                         std::to_string(length) + ": expected a table in memory"};
+      return Error{ErrorKind::usage,
+                   fmt::format("{}: length is {}: expected a table in memory", operation, length)};
     }
     const auto size = static_cast<size_t>(length * pairs);
     std::span<float> cosines, sines;
@@ -126,9 +128,8 @@ hodo_status hodo_bias_rows(const hodo_plan* plan, const float* table, size_t tab
     HODO_RETURN_IF_ERROR(capi::to_span(operation, "bias", bias, bias_size, out));
     HODO_ASSIGN(const std::vector<float> rows, bias_rows(*plan->plan, learned, queries, keys));
     if (rows.size() != bias_size) {
-      return Error{ErrorKind::usage, std::string(operation) + ": bias_size is " +
-                                         std::to_string(bias_size) + ": expected " +
-                                         std::to_string(rows.size())};
+      return Error{ErrorKind::usage, fmt::format("{}: bias_size is {}: expected {}", operation,
+                                                 bias_size, rows.size())};
     }
     std::copy(rows.begin(), rows.end(), out.begin());
     return {};

@@ -1,4 +1,7 @@
 #include "hodometer/capi/plan-inl.h"
+
+#include <fmt/format.h>
+
 #include "hodometer/ops/make_table.h"
 
 namespace hodometer::capi {
@@ -22,8 +25,8 @@ Result<PositionView> view_of(std::string_view operation, const hodo_positions* p
                                     p.length_stride},
           p.num_axes);
   }
-  return Error{ErrorKind::usage, std::string(operation) + ": the kind of the positions is " +
-                                     std::to_string(p.kind) + ": expected 0 to 3"};
+  return Error{ErrorKind::usage, fmt::format("{}: the kind of the positions is {}: expected 0 to 3",
+                                             operation, static_cast<int>(p.kind))};
 }
 
 }  // namespace hodometer::capi
@@ -77,8 +80,8 @@ hodo_status hodo_executor_create(int32_t threads, hodo_executor** executor) {
   return capi::guard([&]() -> Status {
     HODO_RETURN_IF_ERROR(capi::check_given("hodo_executor_create", "executor", executor));
     if (threads < 0) {
-      return Error{ErrorKind::usage, "hodo_executor_create: threads is " + std::to_string(threads) +
-                                         ": expected 0 or more"};
+      return Error{ErrorKind::usage,
+                   fmt::format("hodo_executor_create: threads is {}: expected 0 or more", threads)};
     }
     *executor = new hodo_executor{make_executor(threads)};
     return {};

@@ -6,9 +6,11 @@
 
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hodometer/base/json-inl.h"
@@ -17,11 +19,11 @@
 namespace hodometer::testing {
 
 /// A golden file, read once; tests/golden/README.md says who made it.
-inline const Json& golden(const std::string& file) {
-  static std::map<std::string, Json> files;
-  const auto [found, is_new] = files.try_emplace(file);
+inline const Json& golden(std::string_view file) {
+  static std::map<std::string, Json, std::less<>> files;
+  const auto [found, is_new] = files.try_emplace(std::string(file));
   if (!is_new) return found->second;
-  std::ifstream stream(std::string(HODO_GOLDEN_DIR "/") + file);
+  std::ifstream stream(std::string(HODO_GOLDEN_DIR "/") + found->first);
   std::stringstream text;
   text << stream.rdbuf();
   auto json = parse_json(text.str(), file);
