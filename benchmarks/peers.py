@@ -418,7 +418,7 @@ def main():
     for result in results:
         mine = next(r["ms"] for r in results
                     if r["case"] == result["case"] and r["peer"] == "hodometer")
-        time_text = f"{result['ms']:>10.3f}" if result["correct"] else f"{'WRONG':>10}"
+        time_text = f"{result['ms']:>10.4g}" if result["correct"] else f"{'WRONG':>10}"
         time_text += f" {result['ms'] / mine:>10.2f}" if result["correct"] and mine else 11 * " "
         print(f"{result['case']:<30} {result['peer']:<28} {time_text} {result['error']:>9.1e}")
 
